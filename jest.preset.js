@@ -1,0 +1,29 @@
+import { join } from 'node:path';
+
+/** @type {import('jest').Config} */
+export default {
+  testEnvironment: 'node',
+  globalSetup: join(import.meta.dirname, 'jest.results-folder.js'),
+  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  // The suites start many real processes: nx runs two workspaces side by side, each of them one file at a time.
+  maxWorkers: 1,
+  extensionsToTreatAsEsm: ['.ts'],
+  testEnvironmentOptions: {
+    // Sibling workspace packages load from src/, without a build.
+    customExportConditions: ['@holdfast/source', 'node', 'node-addons'],
+  },
+  transform: {
+    '\\.ts$': [
+      '@swc/jest',
+      {
+        jsc: { parser: { syntax: 'typescript' }, target: 'es2024' },
+        module: { type: 'es6' },
+        sourceMaps: 'inline',
+      },
+    ],
+  },
+  collectCoverageFrom: ['<rootDir>/src/**/*.ts'],
+  coverageProvider: 'v8',
+  coverageDirectory: '<rootDir>/coverage',
+  coverageReporters: ['text-summary', 'json', 'lcovonly'],
+};
