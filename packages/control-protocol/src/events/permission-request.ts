@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { Id, Timestamp } from '../identifiers/id.ts';
+import { JsonObject } from '../identifiers/json-object.ts';
+
+/** One answer that an agent offers. Choose by `kind`: ids differ between agents. */
+export const PermissionOption = z.object({
+  optionId: z.string().min(1),
+  name: z.string(),
+  /** `allow_once`, `allow_always`, `reject_once`, `reject_always`; agents may know more. */
+  kind: z.string(),
+});
+export type PermissionOption = z.infer<typeof PermissionOption>;
+
+/** A question of the agent that waits for an answer of the backend. */
+export const PermissionRequest = z.object({
+  requestId: Id,
+  /** The turn in which it was asked; null when none was active. */
+  turnId: Id.nullable(),
+  requestedAt: Timestamp,
+  /** The agent's own description of the tool call, untouched. */
+  toolCall: JsonObject,
+  options: z.array(PermissionOption),
+});
+export type PermissionRequest = z.infer<typeof PermissionRequest>;

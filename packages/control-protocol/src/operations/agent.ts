@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { AgentExit } from '../errors/control-error.ts';
+import { JsonObject } from '../identifiers/json-object.ts';
+import { InstanceParams } from './instances.ts';
+import { operation } from './operation.ts';
+
+/** How to start an agent and open its provider session. */
+export const StartAgent = z.strictObject({
+  /** Program and arguments; run without a shell, in the workspace. */
+  command: z.array(z.string().refine((part) => !part.includes('\0'), 'must not contain NUL')).min(1),
+  session: z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('new') }),
+    z.strictObject({ kind: z.literal('load'), providerSessionId: z.string().min(1) }),
+  ]),
+  /** MCP servers in ACP's own shape, handed on as they are. */
+  mcpServers: z.array(JsonObject),
+  modeId: z.string().min(1).optional(),
+  modelId: z.string().min(1).optional(),
+  authMethodId: z.string().min(1).optional(),
+  /** `ask` waits for the backend, `allow` answers the agent's requests at once with its first `allow_*` option. */
+  approval: z.enum(['ask', 'allow']),
+});
+export type StartAgent = z.infer<typeof StartAgent>;
+
+/** An agent that has answered `initialize` and whose provider session is open. */
+export const StartedAgent = z.object({
+  agentPid: z.int().positive(),
+  agent: z.object({
+    name: z.string().nullable(),
+    version: z.string().nullable(),
+    protocolVersion: z.int(),
+    /** The agent's own capabilities object, untouched. */
+    capabilities: JsonObject,
+  }),
+  session: z.object({
+    providerSessionId: z.string(),
+    /** The agent's own `modes`, `models` and `configOptions`, untouched; null where it gave none. */
+    modes: JsonObject.nullable(),
+    models: JsonObject.nullable(),
+    configOptions: z.array(JsonObject).nullable(),
+  }),
+});
+export type StartedAgent = z.infer<typeof StartedAgent>;
+
+export const agentOperations = {
+  startAgent: operation({
+    summary: 'Starts the agent; answers once ACP is initialised and the provider session is open.',
+    method: 'POST',
+    path: '/instances/{instanceId}/agent/start',
+    access: 'driver',
+    params: InstanceParams,
+    request: StartAgent,
+    response: StartedAgent,
+    errors: [
+      'instance_not_found',
+      'agent_already_running',
+      'agent_start_failed',
+      'agent_protocol_error',
+      'agent_timeout',
+      'shutting_down',
+    ],
+  }),
+  stopAgent: operation({
+    summary: 'Stops the agent and all that it started; the instance stays.',
+    method: 'POST',
+    path: '/instances/{instanceId}/agent/stop',
+    access: 'driver',
+    params: InstanceParams,
+    response: z.object({ exit: AgentExit }),
+    errors: ['instance_not_found', 'agent_not_running'],
+  }),
+  getAgentStderr: operation({
+    summary: 'Reads the last 200 lines, at most 64 KiB, of the agent’s stderr.',
+    method: 'GET',
+    path: '/instances/{instanceId}/agent/stderr',
+    access: 'driver',
+    params: InstanceParams,
+    response: z.object({ lines: z.array(z.string()), truncated: z.boolean() }),
+    errors: ['instance_not_found'],
+    noStore: true,
+  }),
+};

@@ -1,0 +1,64 @@
+import { describe, expect, it } from '@jest/globals';
+import { freePort, garbageServer, hungServer } from '@holdfast/testbeds';
+import { ControlClient, NoAnswerError, UnreadableAnswerError } from '../src/client/index.ts';
+
+function clientOf(port: number): ControlClient {
+  return new ControlClient({
+    endpoint: `http://127.0.0.1:${String(port)}`,
+    timeoutMs: 300,
+    credential: 'c'.repeat(43),
+  });
+}
+
+describe('the client and a peer that is no control server', () => {
+  it('reports no answer where nothing listens', async () => {
+    const client = clientOf(await freePort());
+    await expect(client.call('getIdentity', {})).rejects.toThrow(NoAnswerError);
+    await expect(client.openEvents('i', { after: 0 })).rejects.toThrow(NoAnswerError);
+  });
+
+  it('reports no answer when nothing comes back in time', async () => {
+    await using peer = await hungServer();
+    await expect(clientOf(peer.port).call('getIdentity', {})).rejects.toThrow('timed out after 300 ms');
+    await expect(clientOf(peer.port).call('getIdentity', {})).rejects.toThrow(NoAnswerError);
+  });
+
+  it.each([
+    ['no HTTP at all', 'SSH-2.0-OpenSSH_9.2\r\n'],
+    ['a part of an answer', 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"serv'],
+    ['no JSON', 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'],
+    ['another shape', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'],
+    ['another status', 'HTTP/1.1 302 Found\r\ncontent-length: 0\r\nlocation: /\r\n\r\n'],
+    [
+      'an error code nobody knows',
+      `HTTP/1.1 400 Bad\r\ncontent-length: 41\r\n\r\n{"error":{"code":"new","message":"what"}}`,
+    ],
+    ['more than it may', `HTTP/1.1 200 OK\r\ncontent-length: 99999\r\n\r\n${'x'.repeat(99_999)}`],
+  ])('reports an unreadable answer: %s', async (_, bytes) => {
+    await using peer = await garbageServer(bytes);
+    await expect(clientOf(peer.port).call('getIdentity', {})).rejects.toThrow(UnreadableAnswerError);
+  });
+
+  it('never sends its credential with an open operation', async () => {
+    await using peer = await garbageServer('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}');
+    await clientOf(peer.port)
+      .call('getIdentity', {})
+      .catch(() => undefined);
+    await clientOf(peer.port)
+      .call('proveOwnership', { challenge: 'x'.repeat(43) })
+      .catch(() => undefined);
+    expect(peer.received.toString()).toContain('POST /api/v1/ownership/proof');
+    expect(peer.received.toString().toLowerCase()).not.toContain('authorization');
+  });
+
+  it('stops at once when its signal aborts', async () => {
+    await using peer = await hungServer();
+    const stop = new AbortController();
+    const call = clientOf(peer.port).call('getIdentity', {}, { signal: stop.signal, timeoutMs: 60_000 });
+    stop.abort(new Error('enough'));
+    await expect(call).rejects.toThrow('enough');
+    await expect(clientOf(peer.port).call('getIdentity', {}, { signal: stop.signal })).rejects.toThrow(
+      'enough',
+    );
+  });
+});
