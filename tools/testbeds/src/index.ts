@@ -1,0 +1,29 @@
+export { freePort } from './free-port.ts';
+export { garbageServer } from './garbage-server.ts';
+export { hungServer } from './hung-server.ts';
+export {
+  descendants,
+  listProcesses,
+  processIsAlive,
+  processStartTime,
+  waitForExit,
+  type ProcessEntry,
+} from './processes.ts';
+export {
+  ProgramTimeoutError,
+  runProgram,
+  type ProgramResult,
+  type RunProgramOptions,
+} from './run-program.ts';
+export type { TcpServer } from './tcp-server.ts';
+export { LeakedProcessesError, testHome, type TestHome } from './test-home.ts';
+export {
+  startProgram,
+  type LineMatch,
+  type NextLineOptions,
+  type OutputName,
+  type ProgramExit,
+  type StartedProgram,
+} from './started-program.ts';
+export type { ProgramOptions } from './spawn-program.ts';
+export { ConditionNotMetError, until, type Truthy, type UntilOptions } from './until.ts';

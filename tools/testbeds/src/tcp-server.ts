@@ -1,0 +1,67 @@
+import { createServer, type Server, type Socket } from 'node:net';
+
+/** A listener on 127.0.0.1 that keeps what it is sent. Disposing it drops its connections and frees the port. */
+export interface TcpServer extends AsyncDisposable {
+  readonly host: '127.0.0.1';
+  readonly port: number;
+  /** `http://127.0.0.1:<port>` */
+  readonly url: string;
+  /** How many connections were accepted so far. */
+  readonly connections: number;
+  /** All that was received so far, over all connections. */
+  readonly received: Buffer;
+}
+
+/** Starts a listener; `onData` is asked for every piece that arrives. */
+export async function tcpServer(onData: (socket: Socket) => void): Promise<TcpServer> {
+  const sockets = new Set<Socket>();
+  const pieces: Buffer[] = [];
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => undefined); // a client that goes away is no news here
+    socket.on('data', (piece: Buffer) => {
+      pieces.push(piece);
+      onData(socket);
+    });
+  });
+  const port = await listenOnLoopback(server);
+  return {
+    host: '127.0.0.1',
+    port,
+    url: `http://127.0.0.1:${String(port)}`,
+    get connections() {
+      return connections;
+    },
+    get received() {
+      return Buffer.concat(pieces);
+    },
+    async [Symbol.asyncDispose]() {
+      const closed = closeServer(server);
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+/** Binds a port of the system's choice on 127.0.0.1 and gives its number. */
+export async function listenOnLoopback(server: Server): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The listener has no port.');
+  return address.port;
+}
+
+/** Frees the port; settles once the last connection is gone. */
+export async function closeServer(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => {
+    server.close(() => {
+      resolve();
+    });
+  });
+}
