@@ -1,0 +1,137 @@
+import { inspect } from 'node:util';
+
+/** The errors of the host: each has a stable `code` and its facts as fields. */
+abstract class HostError extends Error {
+  abstract readonly code: string;
+}
+
+/** An option of `createHost` or of a session that is not accepted: nothing was started. */
+export class HostOptionError extends HostError {
+  override readonly name = 'HostOptionError';
+  readonly code = 'host_option_not_accepted';
+  readonly option: string;
+
+  constructor(option: string, value: unknown, accepted: string) {
+    super(`${option} = ${inspect(value)} is not accepted; it must be ${accepted}`);
+    this.option = option;
+  }
+}
+
+/** The home directory cannot be used. */
+export class HomeUnusableError extends HostError {
+  override readonly name = 'HomeUnusableError';
+  readonly code = 'home_unusable';
+  readonly home: string;
+
+  constructor(home: string, why: string, cause: unknown) {
+    super(`the home directory ${home} cannot be used: ${why}; give a directory that this user can write to`, {
+      cause,
+    });
+    this.home = home;
+  }
+}
+
+/** Who holds an installation, as far as it could be read. */
+export interface LockHolder {
+  readonly pid: number;
+  readonly host: string;
+  /** RFC 3339, UTC. */
+  readonly since: string;
+}
+
+/** Another backend acts on this installation (OWNERSHIP-002.4). Nothing shared was read or written. */
+export class InstallationLockedError extends HostError {
+  override readonly name = 'InstallationLockedError';
+  readonly code = 'installation_locked';
+  readonly home: string;
+  /** Null when the holder has not written its name yet. */
+  readonly holder: LockHolder | null;
+
+  constructor(home: string, holder: LockHolder | null) {
+    const who =
+      holder === null
+        ? 'another process'
+        : `process ${String(holder.pid)} on ${holder.host}, since ${holder.since}`;
+    super(`the installation ${home} is held by ${who}; end that backend first, or use another home`);
+    this.home = home;
+    this.holder = holder;
+  }
+}
+
+/** No session of that id is in the ledger. */
+export class SessionNotFoundError extends HostError {
+  override readonly name = 'SessionNotFoundError';
+  readonly code = 'session_not_found';
+  readonly sessionId: string;
+
+  constructor(sessionId: string) {
+    super(`there is no session ${sessionId}`);
+    this.sessionId = sessionId;
+  }
+}
+
+/** The session has no live agent, and the call needs one. */
+export class SessionNotLiveError extends HostError {
+  override readonly name = 'SessionNotLiveError';
+  readonly code = 'session_not_live';
+  readonly sessionId: string;
+
+  constructor(sessionId: string) {
+    super(`session ${sessionId} has no running agent; a prompt starts one`);
+    this.sessionId = sessionId;
+  }
+}
+
+/** The session's last turn has not ended; cancel it or await its outcome first. */
+export class TurnInProgressError extends HostError {
+  override readonly name = 'TurnInProgressError';
+  readonly code = 'turn_in_progress';
+  readonly sessionId: string;
+
+  constructor(sessionId: string) {
+    super(
+      `session ${sessionId} has a turn in progress; cancel it or await its outcome before the next prompt`,
+    );
+    this.sessionId = sessionId;
+  }
+}
+
+/** The agent could not be started; the session keeps its workspace and can be prompted again. */
+export class AgentStartFailedError extends HostError {
+  override readonly name = 'AgentStartFailedError';
+  readonly code = 'agent_start_failed';
+  readonly sessionId: string;
+  readonly agent: string;
+
+  constructor(sessionId: string, agent: string, cause: Error) {
+    super(`agent ${agent} of session ${sessionId} did not start: ${cause.message}`, { cause });
+    this.sessionId = sessionId;
+    this.agent = agent;
+  }
+}
+
+/** The prompt may or may not have reached the agent: its turn settles when that is known. */
+export class PromptUnresolvedError extends HostError {
+  override readonly name = 'PromptUnresolvedError';
+  readonly code = 'prompt_unresolved';
+  readonly turnId: string;
+
+  constructor(turnId: string, cause: unknown) {
+    super(
+      `the control server did not say whether it accepted the prompt of turn ${turnId}; ` +
+        'do not prompt again before host.turns.get(id) tells its outcome',
+      { cause },
+    );
+    this.turnId = turnId;
+  }
+}
+
+/** The host was closed while the call waited. Agents that were kept go on; the next host tells the rest. */
+export class HostClosedError extends HostError {
+  override readonly name = 'HostClosedError';
+  readonly code = 'host_closed';
+
+  constructor() {
+    super('the host was closed');
+  }
+}

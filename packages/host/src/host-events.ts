@@ -1,0 +1,61 @@
+import type { PermissionRequest, TurnOutcome } from '@holdfast/control-protocol';
+import type { RecoveryEvent } from '@holdfast/recovery';
+
+/** What happens in a host: the events of recovery and ownership, and those of sessions. The set is closed. */
+export type HostEvent =
+  | RecoveryEvent
+  /** A turn's outcome has been applied, durably and for the first time. */
+  | {
+      readonly name: 'turn.outcome';
+      readonly sessionId: string;
+      readonly turnId: string;
+      readonly outcome: TurnOutcome;
+    }
+  /** The session can be prompted again. `promptGeneration` and `executionId` name the turn that ended. */
+  | {
+      readonly name: 'session.ready';
+      readonly sessionId: string;
+      readonly executionId: string;
+      readonly promptGeneration: number;
+    }
+  | {
+      readonly name: 'permission.requested';
+      readonly sessionId: string;
+      readonly permission: PermissionRequest;
+    }
+  | { readonly name: 'permission.cancelled'; readonly sessionId: string; readonly requestId: string }
+  /** The event stream of a session's agent broke and is being opened again; the agent works on. */
+  | { readonly name: 'session.detached'; readonly sessionId: string; readonly why: string }
+  /** A session's agent is gone; the next prompt starts another. */
+  | { readonly name: 'session.ended'; readonly sessionId: string; readonly why: string }
+  /** An agent was started for a session that had one before: with its history, or without. */
+  | { readonly name: 'session.restarted'; readonly sessionId: string; readonly history: 'loaded' | 'lost' }
+  /** A failure that no call could report; work goes on. */
+  | { readonly name: 'host.error'; readonly what: string; readonly error: unknown };
+
+export type HostEventListener = (event: HostEvent) => void;
+
+/** One stream of what happens; listeners are called in order, synchronously. */
+export class HostEvents {
+  readonly #listeners = new Set<HostEventListener>();
+
+  /** Hears every event from now on, until the returned function is called. */
+  subscribe(listener: HostEventListener): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  /** Called by the host only. What a listener throws is told to the others and stops nothing. */
+  publish(event: HostEvent): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        if (event.name === 'host.error') continue;
+        this.publish({ name: 'host.error', what: `a listener of ${event.name} threw`, error });
+      }
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import { resolve } from 'node:path';
+import {
+  Id,
+  resolveSettings,
+  type JsonObject,
+  type SettingName,
+  type Settings,
+} from '@holdfast/control-protocol';
+import type { RuntimeFactory } from '@holdfast/executor-contract';
+import { HostOptionError } from './host-errors.ts';
+import type { HostEventListener } from './host-events.ts';
+import type { RecoveringHost } from './startup/recovering-host.ts';
+
+/** How to run one kind of agent. */
+export interface AgentOptions {
+  /** Program and arguments of an ACP agent that speaks over stdio. */
+  readonly command: readonly string[];
+  /** Laid over the control server's small base environment; reaches the agent and nothing else. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** MCP servers in ACP's own shape. */
+  readonly mcpServers?: readonly JsonObject[];
+  readonly modeId?: string;
+  readonly modelId?: string;
+  readonly authMethodId?: string;
+  /** `ask` (the default) leaves permission requests to the host; `allow` grants them at once. */
+  readonly approval?: 'ask' | 'allow';
+}
+
+/** What {@link createHost} takes. */
+export interface HostOptions {
+  /** The directory of the installation; made if it is not there. One host at a time acts on it. */
+  readonly home: string;
+  /** A path or `sqlite:` URL; relative to the home. Default `ledger.db`. */
+  readonly ledger?: string;
+  /** Whether agents outlive this process. Default: the setting, which is off unless the environment says on. */
+  readonly survival?: 'on' | 'off';
+  readonly runtimes: readonly RuntimeFactory[];
+  /** The agents by name. */
+  readonly agents: Readonly<Record<string, AgentOptions>>;
+  /** The settings of the catalogue, over the environment and the defaults. */
+  readonly settings?: { readonly [K in Exclude<SettingName, 'agentSurvival'>]?: Settings[K] | string };
+  /** Where settings are read from and what runtimes may pass on. Default: that of this process. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Stops the start-up. */
+  readonly signal?: AbortSignal;
+  /** Hears everything from the first moment on, recovery included. */
+  readonly onEvent?: HostEventListener;
+  /** Called when recovery begins, for a host that must listen before it is over. */
+  readonly onRecovering?: (host: RecoveringHost) => void;
+}
+
+/** An agent's options, complete. */
+export interface AgentProfile {
+  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly mcpServers: readonly JsonObject[];
+  readonly modeId: string | null;
+  readonly modelId: string | null;
+  readonly authMethodId: string | null;
+  readonly approval: 'ask' | 'allow';
+}
+
+/** The options, checked and complete: nothing behind this asks for a default again. */
+export interface CheckedHostOptions {
+  readonly home: string;
+  readonly ledgerFile: string;
+  readonly settings: Settings;
+  readonly runtimes: readonly RuntimeFactory[];
+  readonly agents: ReadonlyMap<string, AgentProfile>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+  readonly onEvent: HostEventListener;
+  readonly onRecovering: (host: RecoveringHost) => void;
+}
+
+/** Checks what a user gave; throws {@link HostOptionError} or the settings' `SettingError`. Touches nothing. */
+export function checkHostOptions(options: HostOptions): CheckedHostOptions {
+  if (typeof options.home !== 'string' || options.home === '' || options.home.includes('\0')) {
+    throw new HostOptionError('home', options.home, 'the path of a directory');
+  }
+  const survival: unknown = options.survival;
+  if (survival !== undefined && survival !== 'on' && survival !== 'off') {
+    throw new HostOptionError('survival', survival, '"on" or "off"');
+  }
+  const kinds = options.runtimes.map((runtime) => runtime.kind);
+  if (kinds.length === 0 || new Set(kinds).size < kinds.length) {
+    throw new HostOptionError('runtimes', kinds, 'a list of at least one runtime, each kind once');
+  }
+  // oxlint-disable-next-line eslint/no-restricted-properties -- the one edge at which a host takes its process's environment
+  const environment = options.environment ?? process.env;
+  const home = resolve(options.home);
+  return {
+    home,
+    ledgerFile: ledgerFile(home, options.ledger ?? 'ledger.db'),
+    settings: resolveSettings({
+      environment,
+      options: { ...options.settings, agentSurvival: options.survival },
+    }),
+    runtimes: options.runtimes,
+    agents: new Map(Object.entries(options.agents).map(([name, agent]) => [name, checkAgent(name, agent)])),
+    environment,
+    signal: options.signal ?? new AbortController().signal,
+    onEvent: options.onEvent ?? (() => undefined),
+    onRecovering: options.onRecovering ?? (() => undefined),
+  };
+}
+
+function ledgerFile(home: string, ledger: string): string {
+  const scheme = /^([a-z]+):/i.exec(ledger)?.[1]?.toLowerCase();
+  if (ledger === '' || (scheme !== undefined && scheme !== 'sqlite')) {
+    throw new HostOptionError('ledger', ledger, 'a file path or a "sqlite:" URL');
+  }
+  return resolve(home, scheme === undefined ? ledger : ledger.slice('sqlite:'.length));
+}
+
+function checkAgent(name: string, agent: AgentOptions): AgentProfile {
+  if (!Id.safeParse(name).success) {
+    throw new HostOptionError('agents', name, 'names of 1 to 128 characters of A-Z, a-z, 0-9, _ and -');
+  }
+  const { command } = agent;
+  if (!Array.isArray(command) || command.length === 0 || !command.every((part) => typeof part === 'string')) {
+    throw new HostOptionError(
+      `agents.${name}.command`,
+      command,
+      'a program and its arguments, a list of strings',
+    );
+  }
+  return {
+    command,
+    environment: agent.environment ?? {},
+    mcpServers: agent.mcpServers ?? [],
+    modeId: agent.modeId ?? null,
+    modelId: agent.modelId ?? null,
+    authMethodId: agent.authMethodId ?? null,
+    approval: agent.approval ?? 'ask',
+  };
+}

@@ -1,0 +1,24 @@
+export { closeOnSignals } from './close-on-signals.ts';
+export { createHost } from './create-host.ts';
+export {
+  AgentStartFailedError,
+  HomeUnusableError,
+  HostClosedError,
+  HostOptionError,
+  InstallationLockedError,
+  PromptUnresolvedError,
+  SessionNotFoundError,
+  SessionNotLiveError,
+  TurnInProgressError,
+  type LockHolder,
+} from './host-errors.ts';
+export type { HostEvent, HostEventListener, HostEvents } from './host-events.ts';
+export type { AgentOptions, HostOptions } from './host-options.ts';
+export type { CloseOptions, Host } from './host.ts';
+export type { PermissionDecision, PromptOptions, Session, SessionPermissions } from './sessions/session.ts';
+export type { CreateSession, Sessions } from './sessions/sessions.ts';
+export type { SurvivalCapability } from './startup/capability.ts';
+export type { RecoveringHost } from './startup/recovering-host.ts';
+export type { TurnResult } from './turns/turn-results.ts';
+export type { Turn } from './turns/turn.ts';
+export type { Turns } from './turns/turns.ts';

@@ -1,0 +1,81 @@
+import { ControlError, type JsonObject } from '@holdfast/control-protocol';
+import { NoAnswerError, UnreadableAnswerError } from '@holdfast/control-protocol/client';
+import { TurnOpenError } from '@holdfast/turn-ledger';
+import { PromptUnresolvedError, TurnInProgressError } from '../host-errors.ts';
+import type { HostServices } from './host-services.ts';
+import type { LiveExecution } from './live-execution.ts';
+
+/**
+ * Sends a prompt and gives the id of its turn. The turn is in the ledger before the prompt goes out, so an outcome always
+ * finds it. Throws {@link TurnInProgressError}, what the control server refused, or {@link PromptUnresolvedError} when the
+ * server did not say; then the turn stays open until it does.
+ */
+export async function dispatchPrompt(
+  services: HostServices,
+  live: LiveExecution,
+  content: readonly JsonObject[],
+): Promise<string> {
+  const { ledger } = services;
+  const { sessionId, instanceId } = live.execution;
+  const turnId = services.newId();
+  const promptGeneration = await begin(services, live, turnId, content);
+  try {
+    const accepted = await live.client.call('prompt', {
+      instanceId,
+      promptGeneration,
+      content: [...content],
+    });
+    live.lifecycle.accepted(promptGeneration, accepted.turnId);
+    await ledger.turns.accepted(turnId, accepted.turnId);
+  } catch (error) {
+    if (await wasAccepted(live, promptGeneration, error, turnId)) return turnId;
+    live.lifecycle.dispatchFailed(promptGeneration);
+    await ledger.turns.dispatchFailed(turnId, describeFailure(error));
+    throw error instanceof ControlError && error.code === 'turn_in_progress'
+      ? new TurnInProgressError(sessionId)
+      : error;
+  }
+  return turnId;
+}
+
+async function begin(
+  { ledger }: HostServices,
+  { lifecycle, execution }: LiveExecution,
+  turnId: string,
+  content: readonly JsonObject[],
+): Promise<number> {
+  const { executionId, sessionId } = execution;
+  // The number advances before every attempt, and an attempt that fails uses it up (GENERATION-02, -03).
+  const { promptGeneration } = lifecycle.beginPrompt().identity;
+  try {
+    await ledger.turns.begin({ turnId, sessionId, executionId, promptGeneration, content });
+    return promptGeneration;
+  } catch (error) {
+    lifecycle.dispatchFailed(promptGeneration);
+    throw error instanceof TurnOpenError ? new TurnInProgressError(sessionId) : error;
+  }
+}
+
+/** Whether the server has the prompt all the same. What it answered is final; where it did not answer it is asked. */
+async function wasAccepted(
+  { client, execution }: LiveExecution,
+  promptGeneration: number,
+  error: unknown,
+  turnId: string,
+): Promise<boolean> {
+  if (error instanceof ControlError) return false;
+  try {
+    const report = await client.call('getTurn', { instanceId: execution.instanceId });
+    return report.lastPromptGeneration >= promptGeneration;
+  } catch {
+    throw new PromptUnresolvedError(turnId, error);
+  }
+}
+
+function describeFailure(error: unknown): { readonly code: string; readonly message: string } {
+  const told =
+    error instanceof ControlError || error instanceof NoAnswerError || error instanceof UnreadableAnswerError;
+  return told
+    ? { code: error.code, message: error.message }
+    : { code: 'dispatch_failed', message: String(error) };
+}

@@ -1,0 +1,154 @@
+import { ControlError, type StartedAgent } from '@holdfast/control-protocol';
+import type { ControlClient } from '@holdfast/control-protocol/client';
+import type { LaunchedInstance } from '@holdfast/executor-contract';
+import { RUN_ID_VARIABLE, createExecution } from '@holdfast/recovery';
+import type { SessionRecord } from '@holdfast/turn-ledger';
+import { AgentStartFailedError } from '../host-errors.ts';
+import type { AgentProfile } from '../host-options.ts';
+import { agentNamed, runtimeOfKind } from './choices.ts';
+import type { HostServices } from './host-services.ts';
+import { LiveExecution } from './live-execution.ts';
+
+// A cold agent may fetch its packages first; the control server keeps the closer limits of each phase.
+const START_TIMEOUT_MS = 15 * 60_000;
+
+/** What a launch is given beside the session. */
+export interface LaunchOptions {
+  /** The host's own name for this attempt, carried as `KANDEV_RUN_ID`. */
+  readonly runId: string | null;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Gives a session a live execution: an instance, its row in the recovery inventory, and an agent whose provider session is
+ * new or, where the session had one, loaded. What a failed launch made is taken down again.
+ */
+export async function launchSession(
+  services: HostServices,
+  session: SessionRecord,
+  { runId, signal }: LaunchOptions,
+): Promise<LiveExecution> {
+  const { sessionId, taskId, workspacePath, agentProfileId } = session;
+  const admission = services.guards.admitLaunch(sessionId);
+  if (admission.kind === 'refused') throw admission.error;
+  const profile = agentNamed(services, agentProfileId);
+  const executionId = services.newId();
+  const environment = {
+    ...profile.environment,
+    ...(runId === null ? {} : { [RUN_ID_VARIABLE]: runId }),
+  };
+  const launched = await runtimeOfKind(services, session.runtime).launch(
+    { executionId, sessionId, taskId, workspacePath, workspaceSourceRoots: [workspacePath], environment },
+    signal,
+  );
+  const { server, instance } = launched;
+  const row = {
+    executionId,
+    sessionId,
+    taskId,
+    runtime: session.runtime,
+    scope: server.scope,
+    instanceId: instance.instanceId,
+    agentProfileId,
+    workspacePath,
+    containerId: null,
+    metadata: session.metadata,
+  };
+  try {
+    await services.ledger.executionWriter.insert(row);
+    const started = await startAgent(services, session, launched, signal);
+    const { providerSessionId } = started.session;
+    await services.ledger.sessions.setProviderSession(sessionId, providerSessionId);
+    await services.ledger.sessions.setState(sessionId, 'waiting_for_input');
+    const execution = createExecution({
+      ...row,
+      workspaceSourceRoots: [workspacePath],
+      environment,
+      providerSessionId,
+      lastPromptGeneration: 0,
+      runId,
+      command: profile.command,
+    });
+    const live = new LiveExecution(services, execution, server);
+    services.live.set(sessionId, live);
+    live.attach();
+    return live;
+  } catch (error) {
+    await takeDown(services, launched, executionId);
+    throw error;
+  }
+}
+
+/** Starts the agent of an instance that has none, with the session's history where it has one. */
+export async function startAgent(
+  services: HostServices,
+  session: SessionRecord,
+  { server, instance }: LaunchedInstance,
+  signal: AbortSignal,
+): Promise<StartedAgent> {
+  const { agentProfileId, sessionId, providerSessionId } = session;
+  const profile = agentNamed(services, agentProfileId);
+  const start = async (kind: 'new' | 'load', load: string): Promise<StartedAgent> =>
+    await callStart(server.client, instance.instanceId, profile, kind === 'new' ? null : load, signal);
+  try {
+    if (providerSessionId === null) return await start('new', '');
+    try {
+      const started = await start('load', providerSessionId);
+      services.events.publish({ name: 'session.restarted', sessionId, history: 'loaded' });
+      return started;
+    } catch (error) {
+      if (!sessionNotLoaded(error)) throw error;
+      const started = await start('new', '');
+      services.events.publish({ name: 'session.restarted', sessionId, history: 'lost' });
+      return started;
+    }
+  } catch (error) {
+    throw error instanceof ControlError ? new AgentStartFailedError(sessionId, agentProfileId, error) : error;
+  }
+}
+
+async function callStart(
+  client: ControlClient,
+  instanceId: string,
+  profile: AgentProfile,
+  providerSessionId: string | null,
+  signal: AbortSignal,
+): Promise<StartedAgent> {
+  return await client.call(
+    'startAgent',
+    {
+      instanceId,
+      command: [...profile.command],
+      session: providerSessionId === null ? { kind: 'new' } : { kind: 'load', providerSessionId },
+      mcpServers: [...profile.mcpServers],
+      approval: profile.approval,
+      ...(profile.modeId === null ? {} : { modeId: profile.modeId }),
+      ...(profile.modelId === null ? {} : { modelId: profile.modelId }),
+      ...(profile.authMethodId === null ? {} : { authMethodId: profile.authMethodId }),
+    },
+    { timeoutMs: START_TIMEOUT_MS, signal },
+  );
+}
+
+/** The agent runs, but has no session of that name any more, or never could load one. */
+function sessionNotLoaded(error: unknown): boolean {
+  return (
+    error instanceof ControlError &&
+    error.code === 'agent_start_failed' &&
+    error.details?.['phase'] === 'session'
+  );
+}
+
+async function takeDown(
+  { ledger, events }: HostServices,
+  { server, instance }: LaunchedInstance,
+  executionId: string,
+): Promise<void> {
+  try {
+    await server.client.call('deleteInstance', { instanceId: instance.instanceId });
+    await ledger.executionWriter.end(executionId, 'launch_failed');
+  } catch (error) {
+    // Its row stays, so the next recovery sees the instance and deals with it.
+    events.publish({ name: 'host.error', what: `taking down the launch ${executionId}`, error });
+  }
+}

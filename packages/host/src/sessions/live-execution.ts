@@ -1,0 +1,159 @@
+import type { Instance, RetainedOutcome, SequencedEvent } from '@holdfast/control-protocol';
+import type { ControlClient } from '@holdfast/control-protocol/client';
+import type { OwnedControlServer } from '@holdfast/executor-contract';
+import type { Execution } from '@holdfast/recovery';
+import { PromptLifecycle, ReadyBus } from '@holdfast/turn-ledger';
+import { pumpEvents, type PumpEnd } from './event-pump.ts';
+import type { HostServices } from './host-services.ts';
+
+/** An execution that runs now: its events flow into the ledger, and its session can be prompted. */
+export class LiveExecution {
+  readonly execution: Execution;
+  readonly server: OwnedControlServer;
+  readonly lifecycle: PromptLifecycle;
+  /** Whether the instance has an agent process. */
+  agentRunning = true;
+  readonly #services: HostServices;
+  readonly #stop = new AbortController();
+  #pump: Promise<void> | undefined;
+
+  constructor(services: HostServices, execution: Execution, server: OwnedControlServer) {
+    this.#services = services;
+    this.execution = execution;
+    this.server = server;
+    const { executionId, sessionId } = execution;
+    const bus = new ReadyBus((error) => {
+      services.events.publish({ name: 'host.error', what: `a subscriber of ${executionId}`, error });
+    });
+    bus.subscribe(({ promptGeneration }) => {
+      services.events.publish({ name: 'session.ready', sessionId, executionId, promptGeneration });
+    });
+    // Nothing is buffered here: what came before the end of a turn is in the ledger when the end is judged.
+    this.lifecycle = new PromptLifecycle({ executionId, sessionId, bus, flush: () => undefined });
+  }
+
+  get client(): ControlClient {
+    return this.server.client;
+  }
+
+  /** Lets the events flow, from the ledger's cursor on, until {@link LiveExecution.release} or the instance's end. */
+  attach(): void {
+    const { executionId, instanceId } = this.execution;
+    const { ledger, events } = this.#services;
+    const signal = AbortSignal.any([this.#stop.signal, this.server.lost]);
+    this.#pump = pumpEvents(
+      {
+        instanceId,
+        client: this.client,
+        cursor: () => ledger.events.cursor(executionId),
+        store: (batch) => this.#store(batch),
+        beforeReattach: () => this.settleRetained(),
+        onDetached: (why) => {
+          events.publish({ name: 'session.detached', sessionId: this.execution.sessionId, why });
+        },
+      },
+      signal,
+    )
+      .then(async (end) => {
+        if (end !== undefined) await this.#ended(end);
+        else if (this.server.lost.aborted) await this.#ended('superseded');
+      })
+      .catch((error: unknown) => {
+        events.publish({ name: 'host.error', what: `the end of execution ${executionId}`, error });
+      });
+  }
+
+  /** Stops the flow; the instance lives on. Resolves when nothing of it is under way any more. */
+  async release(): Promise<void> {
+    this.#stop.abort();
+    await this.#pump;
+    this.lifecycle.end();
+    if (this.#services.live.get(this.execution.sessionId) === this) {
+      this.#services.live.delete(this.execution.sessionId);
+    }
+  }
+
+  /** The instance as its control server describes it. */
+  async instance(): Promise<Instance> {
+    return await this.client.call('getInstance', { instanceId: this.execution.instanceId });
+  }
+
+  /** Applies every outcome that the server retains, and tells it so. */
+  async settleRetained(): Promise<void> {
+    const report = await this.client.call('getTurn', { instanceId: this.execution.instanceId });
+    for (const retained of report.retained) await this.#applyRetained(retained);
+  }
+
+  async #applyRetained({ turnId, promptGeneration, outcome, endedAt }: RetainedOutcome): Promise<void> {
+    const { executionId } = this.execution;
+    const result = await this.#services.ledger.outcomes.apply({
+      executionId,
+      promptGeneration,
+      controlTurnId: turnId,
+      outcome,
+      endedAt,
+    });
+    if (result.applied) this.#settled(result.turnId, outcome);
+    this.lifecycle.terminal({ promptGeneration, controlTurnId: turnId, outcome });
+    await this.#acknowledge(turnId);
+  }
+
+  async #store(batch: readonly SequencedEvent[]): Promise<void> {
+    const { ledger, stored } = this.#services;
+    const result = await ledger.events.append(this.execution.executionId, batch);
+    stored.notify(this.execution.sessionId);
+    for (const applied of result.applied) {
+      if (applied.applied) this.#settled(applied.turnId, applied.outcome);
+    }
+    for (const { event } of batch) await this.#act(event);
+  }
+
+  async #act(event: SequencedEvent['event']): Promise<void> {
+    const { sessionId } = this.execution;
+    const { events } = this.#services;
+    if (event.type === 'turn_ended') {
+      const { promptGeneration, turnId: controlTurnId, outcome } = event;
+      this.lifecycle.terminal({ promptGeneration, controlTurnId, outcome });
+      await this.#acknowledge(controlTurnId);
+    } else if (event.type === 'agent_exited') {
+      this.agentRunning = false;
+    } else if (event.type === 'permission_requested') {
+      events.publish({ name: 'permission.requested', sessionId, permission: event.permission });
+    } else if (event.type === 'permission_cancelled') {
+      events.publish({ name: 'permission.cancelled', sessionId, requestId: event.requestId });
+    }
+  }
+
+  #settled(turnId: string, outcome: RetainedOutcome['outcome']): void {
+    this.#services.results.settle(turnId, outcome);
+    const { sessionId } = this.execution;
+    this.#services.events.publish({ name: 'turn.outcome', sessionId, turnId, outcome });
+  }
+
+  /** Says that an outcome is durable. A server that does not hear it retains it, and tells it again. */
+  async #acknowledge(turnId: string): Promise<void> {
+    try {
+      await this.client.call('acknowledgeTurn', { instanceId: this.execution.instanceId, turnId });
+    } catch (error) {
+      this.#services.events.publish({
+        name: 'host.error',
+        what: `the acknowledgement of turn ${turnId}`,
+        error,
+      });
+    }
+  }
+
+  async #ended(why: PumpEnd): Promise<void> {
+    const { sessionId } = this.execution;
+    const { live, ledger, results, events } = this.#services;
+    live.delete(sessionId);
+    this.lifecycle.end();
+    // A superseded backend must not write about what another one drives now (OWNERSHIP-002.3).
+    if (why === 'instance_stopped' || why === 'server_stopping') {
+      for (const { abandonedTurnIds } of await ledger.reconcile({ sessionIds: [sessionId] })) {
+        for (const turnId of abandonedTurnIds) results.settleAbandoned(turnId);
+      }
+    }
+    events.publish({ name: 'session.ended', sessionId, why });
+  }
+}

@@ -1,0 +1,41 @@
+import type { TurnReport } from '@holdfast/control-protocol';
+import type { RetrackedSession } from '@holdfast/recovery';
+import type { HostServices } from './host-services.ts';
+import { LiveExecution } from './live-execution.ts';
+
+/**
+ * Takes a session that recovery has re-tracked: its generation goes on from the highest that the instance reports, a turn
+ * that the control server knows nothing of is ended, and its events flow again from the ledger's cursor.
+ */
+export async function retrackSession(services: HostServices, retracked: RetrackedSession): Promise<void> {
+  const { execution, server, instance, turn } = retracked;
+  await endUnknownTurn(services, execution.sessionId, turn);
+  const live = new LiveExecution(services, execution, server);
+  live.lifecycle.resumeAt(
+    turn.lastPromptGeneration,
+    turn.active === null ? null : { generation: turn.active.promptGeneration, turnId: turn.active.turnId },
+  );
+  live.agentRunning = instance.agentPid !== null;
+  await services.ledger.sessions.setProviderSession(execution.sessionId, execution.providerSessionId);
+  services.live.set(execution.sessionId, live);
+  live.attach();
+}
+
+/** The old backend may have died between writing a turn down and sending its prompt. */
+async function endUnknownTurn(
+  { ledger, results }: HostServices,
+  sessionId: string,
+  { active, lastPromptGeneration }: TurnReport,
+): Promise<void> {
+  const open = await ledger.turns.openTurn(sessionId);
+  if (open === null || open.promptGeneration === active?.promptGeneration) return;
+  if (open.promptGeneration > lastPromptGeneration) {
+    await ledger.turns.dispatchFailed(open.turnId, {
+      code: 'backend_ended',
+      message: 'the backend ended before the prompt reached the agent; prompt again',
+    });
+  } else {
+    await ledger.turns.abandon(open.turnId);
+    results.settleAbandoned(open.turnId);
+  }
+}

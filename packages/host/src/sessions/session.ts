@@ -1,0 +1,180 @@
+import {
+  ControlError,
+  type Instance,
+  type JsonObject,
+  type PermissionRequest,
+} from '@holdfast/control-protocol';
+import type { SessionRecord, StoredEvent } from '@holdfast/turn-ledger';
+import { SessionNotFoundError, SessionNotLiveError, TurnInProgressError } from '../host-errors.ts';
+import { Turn } from '../turns/turn.ts';
+import { dispatchPrompt } from './dispatch-prompt.ts';
+import type { HostServices } from './host-services.ts';
+import { launchSession, startAgent } from './launch-session.ts';
+import type { LiveExecution } from './live-execution.ts';
+import { sessionEvents } from './session-events.ts';
+
+/** Options of a prompt. */
+export interface PromptOptions {
+  /** The host's own name for this attempt; used when the prompt has to start an agent. */
+  readonly runId?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** An answer to a permission request: one of the offered options, or the word that there will be none. */
+export type PermissionDecision = { readonly optionId: string } | { readonly cancelled: true };
+
+/** One conversation with an agent. The object is a handle: what is true is in the ledger and with the control server. */
+export class Session {
+  readonly id: string;
+  readonly taskId: string;
+  readonly permissions: SessionPermissions;
+  readonly #services: HostServices;
+
+  /** Made by `host.sessions`. */
+  constructor(services: HostServices, record: SessionRecord) {
+    this.id = record.sessionId;
+    this.taskId = record.taskId;
+    this.permissions = new SessionPermissions(services, record.sessionId);
+    this.#services = services;
+  }
+
+  /** The session as the ledger has it. */
+  async record(): Promise<SessionRecord> {
+    const record = await this.#services.ledger.sessions.get(this.id);
+    if (record === null) throw new SessionNotFoundError(this.id);
+    return record;
+  }
+
+  /** The live instance, or null when the session has none. */
+  async instance(): Promise<Instance | null> {
+    return (await this.#services.live.get(this.id)?.instance()) ?? null;
+  }
+
+  /**
+   * Starts a turn with a text or with ACP content blocks, and an agent first where the session has none (with its history
+   * where the agent can load it). Resolves as soon as the prompt is accepted. Throws {@link TurnInProgressError},
+   * `SessionRecoveringError`, `AgentUnstoppableError`, `AgentStartFailedError` or `PromptUnresolvedError`.
+   */
+  async prompt(content: string | readonly JsonObject[], options: PromptOptions = {}): Promise<Turn> {
+    const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+    const signal = options.signal ?? this.#services.closed;
+    return await this.#services.sessionGuard.hold(
+      this.id,
+      async () => {
+        const record = await this.record();
+        const live = await this.#live(record, options.runId ?? null, signal);
+        const turnId = await dispatchPrompt(this.#services, live, blocks);
+        return new Turn(this.#services.results, turnId, this.id);
+      },
+      { signal },
+    );
+  }
+
+  async #live(record: SessionRecord, runId: string | null, signal: AbortSignal): Promise<LiveExecution> {
+    const live = this.#services.live.get(this.id);
+    if (live === undefined) {
+      if ((await this.#services.ledger.turns.openTurn(this.id)) !== null)
+        throw new TurnInProgressError(this.id);
+      return await launchSession(this.#services, record, { runId, signal });
+    }
+    if (!live.agentRunning) {
+      const instance = await live.instance();
+      const started = await startAgent(this.#services, record, { server: live.server, instance }, signal);
+      await this.#services.ledger.sessions.setProviderSession(this.id, started.session.providerSessionId);
+      live.agentRunning = true;
+    }
+    return live;
+  }
+
+  /** Asks the agent to end its turn; false when none was active. The turn's outcome tells how it ended. */
+  async cancel(): Promise<boolean> {
+    const live = this.#requireLive();
+    const { active } = await live.client.call('getTurn', { instanceId: live.execution.instanceId });
+    if (active === null) return false;
+    const { cancelling } = await live.client.call('cancel', {
+      instanceId: live.execution.instanceId,
+      turnId: active.turnId,
+    });
+    return cancelling;
+  }
+
+  /**
+   * The session's events after a position (0 for all): those of the ledger, then each as it is stored. Ends when the
+   * signal aborts or the host closes. Positions hold across restarts.
+   */
+  events(
+    options: { readonly after?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncIterable<StoredEvent> {
+    const { closed } = this.#services;
+    const signal = options.signal === undefined ? closed : AbortSignal.any([closed, options.signal]);
+    return sessionEvents(this.#services, this.id, options.after ?? 0, signal);
+  }
+
+  /** Stops the agent and all that it started. The session keeps its workspace and can be prompted again. */
+  async stop(): Promise<void> {
+    const { sessionGuard, ledger, results, closed } = this.#services;
+    await sessionGuard.hold(
+      this.id,
+      async () => {
+        const live = this.#services.live.get(this.id);
+        if (live !== undefined) await stopInstance(live);
+        for (const { abandonedTurnIds } of await ledger.reconcile({ sessionIds: [this.id] })) {
+          for (const turnId of abandonedTurnIds) results.settleAbandoned(turnId);
+        }
+        await ledger.sessions.setState(this.id, 'stopped');
+      },
+      { signal: closed },
+    );
+  }
+
+  #requireLive(): LiveExecution {
+    const live = this.#services.live.get(this.id);
+    if (live === undefined) throw new SessionNotLiveError(this.id);
+    return live;
+  }
+}
+
+/** The permission requests of one session. */
+export class SessionPermissions {
+  readonly #services: HostServices;
+  readonly #sessionId: string;
+
+  constructor(services: HostServices, sessionId: string) {
+    this.#services = services;
+    this.#sessionId = sessionId;
+  }
+
+  /** Those that wait for an answer; none when the session has no live agent. */
+  async list(): Promise<readonly PermissionRequest[]> {
+    const live = this.#services.live.get(this.#sessionId);
+    if (live === undefined) return [];
+    return (await live.client.call('listPermissions', { instanceId: live.execution.instanceId })).permissions;
+  }
+
+  /**
+   * Answers one. Throws {@link SessionNotLiveError} and what the control server refuses: `permission_not_found`,
+   * `permission_stale`, `permission_option_not_offered`.
+   */
+  async answer(requestId: string, decision: PermissionDecision): Promise<void> {
+    const live = this.#services.live.get(this.#sessionId);
+    if (live === undefined) throw new SessionNotLiveError(this.#sessionId);
+    const { instanceId } = live.execution;
+    await live.client.call('answerPermission', { instanceId, requestId, ...decision });
+  }
+}
+
+// Stopping an agent takes its grace and more; the control server bounds it.
+const STOP_TIMEOUT_MS = 60_000;
+
+async function stopInstance(live: LiveExecution): Promise<void> {
+  await live.release();
+  try {
+    await live.client.call(
+      'deleteInstance',
+      { instanceId: live.execution.instanceId },
+      { timeoutMs: STOP_TIMEOUT_MS },
+    );
+  } catch (error) {
+    if (!(error instanceof ControlError && error.code === 'instance_not_found')) throw error;
+  }
+}

@@ -1,0 +1,70 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { loadNodeSqlite } from '@holdfast/turn-ledger/node-sqlite';
+import { InstallationLockedError, type LockHolder } from '../host-errors.ts';
+
+/** The exclusive hold on an installation. The kernel drops it when this process dies, however it dies. */
+export interface InstallationLock {
+  release(): void;
+}
+
+const SQLITE_BUSY = 5;
+const SQLITE_LOCKED = 6;
+const PRIMARY_CODE_MASK = 0xff;
+
+// A database handle that is garbage-collected is closed, and the kernel lock goes with it.
+const held = new Set<object>();
+
+/**
+ * Takes the installation lock of a home directory, or throws {@link InstallationLockedError} that names the holder
+ * (OWNERSHIP-002.4). Call it before anything shared is read or written.
+ *
+ * It is a lock that SQLite holds on a file of its own. That file must never be opened otherwise in this process, copied
+ * or deleted: POSIX drops the lock when any descriptor of the file closes. The holder is named in a second file.
+ */
+export function acquireInstallationLock(home: string, now: Date): InstallationLock {
+  const holderFile = join(home, 'installation-holder.json');
+  const { DatabaseSync } = loadNodeSqlite();
+  const database = new DatabaseSync(join(home, 'installation.lock'));
+  try {
+    // A short wait, not none: two openers that meet between SHARED and EXCLUSIVE would both be refused. The uncommitted
+    // write makes a read-only file fail instead of seeming to be locked.
+    database.exec(
+      'PRAGMA busy_timeout = 100; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE; PRAGMA user_version = 1;',
+    );
+  } catch (error) {
+    database.close();
+    if (isBusy(error)) throw new InstallationLockedError(home, readHolder(holderFile));
+    throw error;
+  }
+  held.add(database);
+  const holder: LockHolder = { pid: process.pid, host: hostname(), since: now.toISOString() };
+  writeFileSync(holderFile, JSON.stringify(holder), { mode: 0o600 });
+  return {
+    release: () => {
+      if (!held.delete(database)) return;
+      rmSync(holderFile, { force: true });
+      database.close();
+    },
+  };
+}
+
+function isBusy(error: unknown): boolean {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false;
+  const code = error.errcode & PRIMARY_CODE_MASK;
+  return code === SQLITE_BUSY || code === SQLITE_LOCKED;
+}
+
+function readHolder(file: string): LockHolder | null {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    if (typeof value !== 'object' || value === null) return null;
+    const { pid, host, since } = Object.fromEntries(Object.entries(value));
+    return typeof pid === 'number' && typeof host === 'string' && typeof since === 'string'
+      ? { pid, host, since }
+      : null;
+  } catch {
+    return null;
+  }
+}

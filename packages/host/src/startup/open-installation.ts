@@ -1,0 +1,28 @@
+import { constants } from 'node:fs';
+import { access, mkdir, realpath } from 'node:fs/promises';
+import { HomeUnusableError } from '../host-errors.ts';
+import { acquireInstallationLock, type InstallationLock } from './installation-lock.ts';
+
+/** A home directory that exists, can be written to, and is ours while the lock is held. */
+export interface Installation {
+  /** Without symbolic links, so that it has one name in every process. */
+  readonly home: string;
+  readonly lock: InstallationLock;
+}
+
+/**
+ * Makes the home directory where it is missing and takes its lock. Throws {@link HomeUnusableError} or
+ * `InstallationLockedError`; nothing else is touched.
+ */
+export async function openInstallation(home: string, now: Date): Promise<Installation> {
+  try {
+    await mkdir(home, { recursive: true, mode: 0o700 });
+    await access(home, constants.R_OK | constants.W_OK | constants.X_OK);
+    const resolved = await realpath(home);
+    return { home: resolved, lock: acquireInstallationLock(resolved, now) };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (code === 'installation_locked' || !(error instanceof Error)) throw error;
+    throw new HomeUnusableError(home, error.message, error);
+  }
+}
