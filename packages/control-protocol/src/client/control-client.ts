@@ -4,7 +4,7 @@ import { fillPath } from '../operations/path.ts';
 import { OPERATIONS, type OperationName, type ResponseOf } from '../operations/table.ts';
 import type { z } from 'zod';
 import { UnreadableAnswerError } from './client-errors.ts';
-import { openEventStream, type EventStream } from './event-stream.ts';
+import { EventStream } from './event-stream.ts';
 import { exchange } from './exchange.ts';
 import { parseJson, readError } from './read-answer.ts';
 
@@ -101,7 +101,7 @@ export class ControlClient {
     instanceId: string,
     options: { readonly after: number; readonly signal?: AbortSignal },
   ): Promise<EventStream> {
-    return await openEventStream({
+    return await EventStream.open({
       endpoint: this.endpoint,
       credential: this.#credential,
       instanceId,

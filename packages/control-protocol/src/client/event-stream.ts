@@ -18,7 +18,8 @@ export interface StreamEnd {
   readonly reason: string;
 }
 
-interface OpenStream {
+/** Which stream to open, and as whom. */
+export interface OpenStream {
   readonly endpoint: string;
   readonly credential: string | undefined;
   readonly instanceId: string;
@@ -45,11 +46,49 @@ export class EventStream implements AsyncIterable<StreamDelivery>, AsyncDisposab
   readonly #socket: WebSocket;
   readonly #deliveries: AsyncIterator<StreamDelivery, undefined>;
 
-  constructor(socket: WebSocket, attached: Attached, deliveries: DeliveryQueue) {
+  private constructor(socket: WebSocket, attached: Attached, deliveries: DeliveryQueue) {
     this.attached = attached;
     this.ended = deliveries.ended;
     this.#socket = socket;
     this.#deliveries = deliveries;
+  }
+
+  /** See `ControlClient.openEvents`. */
+  static async open(options: OpenStream): Promise<EventStream> {
+    const url = new URL(
+      BASE_PATH + fillPath(EVENTS_PATH, { instanceId: options.instanceId }),
+      options.endpoint,
+    );
+    url.protocol = 'ws:';
+    url.searchParams.set('after', String(options.after));
+    options.signal?.throwIfAborted();
+    const socket = new WebSocket(url, {
+      headers: options.credential === undefined ? {} : { Authorization: `Bearer ${options.credential}` },
+      maxPayload: MAX_PAYLOAD_BYTES,
+      perMessageDeflate: false,
+      handshakeTimeout: options.timeoutMs,
+    });
+    const queue = new DeliveryQueue(socket);
+    const onAbort = (): void => {
+      socket.terminate();
+    };
+    options.signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      await handshake(socket, options);
+      const first = await queue.first(options.timeoutMs);
+      if (first?.type === 'attached') return new EventStream(socket, first, queue);
+      const { code, reason } = await closeEarly(socket, queue);
+      throw new UnreadableAnswerError({
+        endpoint: options.endpoint,
+        operation: OPERATION,
+        why: `the stream closed before it was attached (${String(code)} ${reason})`,
+      });
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      throw error;
+    } finally {
+      options.signal?.removeEventListener('abort', onAbort);
+    }
   }
 
   [Symbol.asyncIterator](): AsyncIterator<StreamDelivery, undefined> {
@@ -75,44 +114,6 @@ export class EventStream implements AsyncIterable<StreamDelivery>, AsyncDisposab
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
-  }
-}
-
-/** Opens a stream; see `ControlClient.openEvents`. */
-export async function openEventStream(options: OpenStream): Promise<EventStream> {
-  const url = new URL(
-    BASE_PATH + fillPath(EVENTS_PATH, { instanceId: options.instanceId }),
-    options.endpoint,
-  );
-  url.protocol = 'ws:';
-  url.searchParams.set('after', String(options.after));
-  options.signal?.throwIfAborted();
-  const socket = new WebSocket(url, {
-    headers: options.credential === undefined ? {} : { Authorization: `Bearer ${options.credential}` },
-    maxPayload: MAX_PAYLOAD_BYTES,
-    perMessageDeflate: false,
-    handshakeTimeout: options.timeoutMs,
-  });
-  const queue = new DeliveryQueue(socket);
-  const onAbort = (): void => {
-    socket.terminate();
-  };
-  options.signal?.addEventListener('abort', onAbort, { once: true });
-  try {
-    await handshake(socket, options);
-    const first = await queue.first(options.timeoutMs);
-    if (first?.type === 'attached') return new EventStream(socket, first, queue);
-    const { code, reason } = await closeEarly(socket, queue);
-    throw new UnreadableAnswerError({
-      endpoint: options.endpoint,
-      operation: OPERATION,
-      why: `the stream closed before it was attached (${String(code)} ${reason})`,
-    });
-  } catch (error) {
-    options.signal?.throwIfAborted();
-    throw error;
-  } finally {
-    options.signal?.removeEventListener('abort', onAbort);
   }
 }
 
