@@ -4,6 +4,7 @@ import { join } from 'node:path';
 export default {
   testEnvironment: 'node',
   globalSetup: join(import.meta.dirname, 'jest.results-folder.js'),
+  setupFiles: [join(import.meta.dirname, 'jest.suppressed-error.js')],
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   // The suites start many real processes: nx runs two workspaces side by side, each of them one file at a time.
   maxWorkers: 1,

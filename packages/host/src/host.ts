@@ -1,4 +1,5 @@
 import type { RecoveryReport } from '@holdfast/recovery';
+import type { Tasks } from '@holdfast/turn-ledger';
 import type { HostEvents } from './host-events.ts';
 import type { HostServices } from './sessions/host-services.ts';
 import { Sessions } from './sessions/sessions.ts';
@@ -32,6 +33,8 @@ export class Host implements AsyncDisposable {
   readonly recovery: RecoveryReport;
   readonly sessions: Sessions;
   readonly turns: Turns;
+  /** The units of work that sessions belong to, as the ledger has them. */
+  readonly tasks: Pick<Tasks, 'get' | 'list'>;
   readonly events: HostEvents;
   readonly #parts: HostParts;
   #closing: Promise<void> | undefined;
@@ -43,6 +46,7 @@ export class Host implements AsyncDisposable {
     this.recovery = parts.recovery;
     this.sessions = new Sessions(parts.services);
     this.turns = new Turns(parts.services.ledger, parts.services.results);
+    this.tasks = parts.services.ledger.tasks;
     this.events = parts.services.events;
   }
 

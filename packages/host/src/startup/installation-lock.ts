@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { isNativeError } from 'node:util/types';
 import { loadNodeSqlite } from '@holdfast/turn-ledger/node-sqlite';
 import { InstallationLockedError, type LockHolder } from '../host-errors.ts';
 
@@ -51,7 +52,7 @@ export function acquireInstallationLock(home: string, now: Date): InstallationLo
 }
 
 function isBusy(error: unknown): boolean {
-  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false;
+  if (!isNativeError(error) || !('errcode' in error) || typeof error.errcode !== 'number') return false;
   const code = error.errcode & PRIMARY_CODE_MASK;
   return code === SQLITE_BUSY || code === SQLITE_LOCKED;
 }

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { access, mkdir, realpath } from 'node:fs/promises';
-import { HomeUnusableError } from '../host-errors.ts';
+import { isNativeError } from 'node:util/types';
+import { HomeUnusableError, InstallationLockedError } from '../host-errors.ts';
 import { acquireInstallationLock, type InstallationLock } from './installation-lock.ts';
 
 /** A home directory that exists, can be written to, and is ours while the lock is held. */
@@ -21,8 +22,7 @@ export async function openInstallation(home: string, now: Date): Promise<Install
     const resolved = await realpath(home);
     return { home: resolved, lock: acquireInstallationLock(resolved, now) };
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (code === 'installation_locked' || !(error instanceof Error)) throw error;
-    throw new HomeUnusableError(home, error.message, error);
+    if (error instanceof InstallationLockedError) throw error;
+    throw new HomeUnusableError(home, isNativeError(error) ? error.message : String(error), error);
   }
 }

@@ -1,0 +1,119 @@
+import { existsSync } from 'node:fs';
+import { readdir, writeFile } from 'node:fs/promises';
+import { describe, expect, it } from '@jest/globals';
+import { standalone } from '@holdfast/executor-standalone';
+import { scriptedAgentCommand } from '@holdfast/scripted-agent';
+import { listProcesses, testHome } from '@holdfast/testbeds';
+import { createHost, type HostOptions } from '../src/index.ts';
+
+const agents = { scripted: { command: scriptedAgentCommand() } };
+
+describe('createHost with input that it cannot take', () => {
+  it.each<[string, Partial<HostOptions>, string]>([
+    ['no home', { home: '' }, "home = '' is not accepted; it must be the path of a directory"],
+    ['no runtime', { runtimes: [] }, 'runtimes = [] is not accepted'],
+    ['a runtime twice', { runtimes: [standalone(), standalone()] }, 'each kind once'],
+    ['another database', { ledger: 'mysql://db' }, "ledger = 'mysql://db' is not accepted"],
+    ['an agent of an odd name', { agents: { 'a b': { command: ['x'] } } }, "agents = 'a b' is not accepted"],
+    [
+      'an agent without a command',
+      { agents: { a: { command: [] } } },
+      'agents.a.command = [] is not accepted',
+    ],
+    [
+      'a setting out of range',
+      { settings: { detachedEventLimit: 0 } },
+      'agentctl.detachedEventLimit = "0" (from option detachedEventLimit) is not accepted; it must be a whole number from 1 to 10000',
+    ],
+    [
+      'an environment that says nonsense',
+      { environment: { KANDEV_ACP_UNOWNED_PERIOD: 'never' } },
+      'agentctl.unownedPeriod = "never" (from environment KANDEV_ACP_UNOWNED_PERIOD) is not accepted',
+    ],
+  ])('says what is wrong and touches nothing: %s', async (_, given, message) => {
+    await using home = await testHome('input');
+    const options = { home: home.path('home'), runtimes: [standalone()], agents, environment: {}, ...given };
+    await expect(createHost(options)).rejects.toThrow(message);
+    expect(existsSync(home.path('home'))).toBe(false);
+  });
+
+  it('says so when the home cannot be used', async () => {
+    await using home = await testHome('unwritable');
+    await writeFile(home.path('file'), '');
+    await expect(
+      createHost({ home: home.path('file', 'home'), runtimes: [standalone()], agents, environment: {} }),
+    ).rejects.toMatchObject({ code: 'home_unusable', home: home.path('file', 'home') });
+  });
+
+  it('leaves nothing running and nothing locked when the ledger is no database', async () => {
+    await using home = await testHome('junk');
+    await home.folder('home');
+    await writeFile(
+      home.path('home', 'ledger.db'),
+      'this is not a database, whatever its name says. '.repeat(100),
+    );
+    const options = { home: home.path('home'), runtimes: [standalone()], agents, environment: {} };
+    await expect(createHost(options)).rejects.toMatchObject({ code: 'ledger_unavailable' });
+    // Not the lock: the next attempt fails for the same reason.
+    await expect(createHost(options)).rejects.toMatchObject({ code: 'ledger_unavailable' });
+    expect(listProcesses().filter(({ commandLine }) => commandLine.includes(home.root))).toEqual([]);
+    expect(await readdir(home.path('home'))).not.toContain('logs');
+  });
+});
+
+describe('a host', () => {
+  it('refuses sessions that it cannot make, and records nothing of them', async () => {
+    await using home = await testHome('sessions');
+    await using host = await createHost({
+      home: home.path('home'),
+      runtimes: [standalone()],
+      agents,
+      environment: {},
+    });
+    const session = {
+      taskId: 't',
+      agent: 'scripted',
+      runtime: 'standalone',
+      workspace: { kind: 'local', path: home.root },
+    } as const;
+    await expect(host.sessions.create({ ...session, agent: 'x' })).rejects.toThrow(
+      "agent = 'x' is not accepted; it must be one of the host's agents: scripted",
+    );
+    await expect(host.sessions.create({ ...session, runtime: 'moon' })).rejects.toThrow(
+      "host's runtimes: standalone",
+    );
+    await expect(host.sessions.create({ ...session, sessionId: '../x' })).rejects.toThrow(
+      "sessionId = '../x'",
+    );
+    await expect(
+      host.sessions.create({ ...session, workspace: { kind: 'local', path: home.path('none') } }),
+    ).rejects.toThrow('the absolute path of an existing directory');
+    expect(await host.sessions.list()).toEqual([]);
+    expect(await host.sessions.get('none')).toBeNull();
+    expect(await host.turns.get('none')).toBeNull();
+  });
+
+  it('is closed once, whoever asks, and lets nobody wait', async () => {
+    await using home = await testHome('closing');
+    const host = await createHost({
+      home: home.path('home'),
+      runtimes: [standalone()],
+      agents,
+      environment: {},
+    });
+    const session = await host.sessions.create({
+      taskId: 't',
+      agent: 'scripted',
+      runtime: 'standalone',
+      workspace: { kind: 'local', path: home.root },
+    });
+    const turn = await session.prompt('script: {"steps":[{"step":"silence"}]}');
+    const outcome = turn.outcome;
+    await Promise.all([host.close({ agents: 'stop' }), host.close({ agents: 'keep' })]);
+    await expect(outcome).rejects.toMatchObject({ code: 'host_closed' });
+    await expect(turn.outcome).rejects.toMatchObject({ code: 'host_closed' });
+    const events: unknown[] = [];
+    for await (const event of session.events()) events.push(event);
+    expect(events).toEqual([]);
+  });
+});
