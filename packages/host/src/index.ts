@@ -1,3 +1,8 @@
+export { SettingError } from '@holdfast/control-protocol';
+export type { Instance, InstanceEvent, PermissionRequest, TurnOutcome } from '@holdfast/control-protocol';
+export { AgentUnstoppableError, SessionRecoveringError } from '@holdfast/recovery';
+export type { RecoveryEvent, RecoveryReport } from '@holdfast/recovery';
+export type { SessionRecord, StoredEvent, TaskRecord, TurnRecord } from '@holdfast/turn-ledger';
 export { closeOnSignals } from './close-on-signals.ts';
 export { createHost } from './create-host.ts';
 export {
