@@ -4,15 +4,17 @@ import type { HostServices } from './host-services.ts';
 import { LiveExecution } from './live-execution.ts';
 
 /**
- * Takes a session that recovery has re-tracked: its generation goes on from the highest that the instance reports, a turn
+ * Takes a session that recovery has re-tracked: its generation goes on from the highest that was used, a turn
  * that the control server knows nothing of is ended, and its events flow again from the ledger's cursor.
  */
 export async function retrackSession(services: HostServices, retracked: RetrackedSession): Promise<void> {
   const { execution, server, instance, turn } = retracked;
   await endUnknownTurn(services, execution.sessionId, turn);
   const live = new LiveExecution(services, execution, server);
+  const { executionId } = execution;
   live.lifecycle.resumeAt(
-    turn.lastPromptGeneration,
+    // A number of the old backend whose prompt never went out is used up all the same (GENERATION-03).
+    Math.max(turn.lastPromptGeneration, await services.ledger.turns.highestGeneration(executionId)),
     turn.active === null ? null : { generation: turn.active.promptGeneration, turnId: turn.active.turnId },
   );
   live.agentRunning = instance.agentPid !== null;

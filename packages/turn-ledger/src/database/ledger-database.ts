@@ -1,0 +1,82 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Kysely } from 'kysely';
+import {
+  LedgerUnavailableError,
+  NestedTransactionError,
+  type LedgerUnavailableReason,
+} from './ledger-errors.ts';
+import type { LedgerReader, LedgerSchema, LedgerTransaction } from './schema.ts';
+
+/** The one way to the tables. Work that is handed in uses what it is given and nothing else of the ledger. */
+export interface LedgerDatabase {
+  /** Reads what is committed. */
+  read<T>(work: (db: LedgerReader) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` in one transaction: all of it is stored, or nothing. It may run several times when another process is in the
+   * way, so it changes nothing but the tables.
+   */
+  transact<T>(work: (trx: LedgerTransaction) => Promise<T>): Promise<T>;
+  /** Lets what is under way finish, then closes. Everything after that is refused as `closed`. */
+  close(): Promise<void>;
+}
+
+/** What an error of the database means; null: it says nothing about the database, e.g. a broken constraint. */
+export type ClassifyDatabaseError = (error: unknown) => LedgerUnavailableReason | null;
+
+/** What a ledger needs of its surroundings. */
+export interface DatabaseContext {
+  /** The database file, for errors. */
+  readonly path: string;
+  readonly classify: ClassifyDatabaseError;
+  /** Waits before another try; `attempt` counts from 1. */
+  readonly pause: (attempt: number) => Promise<void>;
+}
+
+/** How often a transaction is run before a lock of another process is reported as `busy`. */
+export const MAX_ATTEMPTS = 10;
+
+export function ledgerDatabase(kysely: Kysely<LedgerSchema>, context: DatabaseContext): LedgerDatabase {
+  const { path } = context;
+  const inside = new AsyncLocalStorage<true>();
+  const underWay = new Set<Promise<unknown>>();
+  let closing: Promise<void> | undefined;
+
+  const track = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (inside.getStore() === true) throw new NestedTransactionError();
+    if (closing !== undefined) throw new LedgerUnavailableError({ reason: 'closed', path });
+    const running = inside.run(true, async () => await withRetries(work, context));
+    underWay.add(running);
+    try {
+      return await running;
+    } finally {
+      underWay.delete(running);
+    }
+  };
+  return {
+    read: async (work) => await track(async () => await work(kysely)),
+    transact: async (work) => await track(async () => await kysely.transaction().execute(work)),
+    async close() {
+      closing ??= (async () => {
+        await Promise.allSettled(underWay);
+        await kysely.destroy();
+      })();
+      await closing;
+    },
+  };
+}
+
+/** Runs work again while another process is in its way; any other trouble of the database becomes `LedgerUnavailableError`. */
+export async function withRetries<T>(work: () => Promise<T>, context: DatabaseContext): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      const reason = context.classify(error);
+      if (reason === null) throw error;
+      if (reason !== 'busy' || attempt === MAX_ATTEMPTS) {
+        throw new LedgerUnavailableError({ reason, path: context.path, cause: error });
+      }
+      await context.pause(attempt);
+    }
+  }
+}

@@ -1,0 +1,113 @@
+// oxlint-disable typescript/require-await -- Kysely asks for promises, and SQLite answers at once
+import { setImmediate } from 'node:timers/promises';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
+
+const MAX_CACHED_STATEMENTS = 128;
+
+/** Every query is synchronous and every await a microtask; after so long the event loop gets a turn. */
+const MAX_SLICE_MS = 10;
+
+/** Kysely's driver over `node:sqlite`. Kysely itself lets one caller at a time have the connection. */
+export class NodeSqliteDriver implements Driver {
+  readonly #database: DatabaseSync;
+  readonly #connection: NodeSqliteConnection;
+  #sliceStart = 0;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#connection = new NodeSqliteConnection(database);
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    if (performance.now() - this.#sliceStart > MAX_SLICE_MS) {
+      await setImmediate();
+      this.#sliceStart = performance.now();
+    }
+    return this.#connection;
+  }
+
+  async beginTransaction(): Promise<void> {
+    // Takes the write lock at once: a deferred transaction that reads before it writes fails without waiting.
+    this.#database.exec('begin immediate');
+  }
+
+  async commitTransaction(): Promise<void> {
+    this.#database.exec('commit');
+  }
+
+  async rollbackTransaction(): Promise<void> {
+    // SQLite rolls back by itself after some errors; a second time would hide the first error.
+    if (this.#database.isTransaction) this.#database.exec('rollback');
+  }
+
+  async releaseConnection(): Promise<void> {}
+
+  async destroy(): Promise<void> {
+    this.#connection.forgetStatements();
+    this.#database.close();
+  }
+}
+
+class NodeSqliteConnection implements DatabaseConnection {
+  readonly #database: DatabaseSync;
+  /** Least recently used first. */
+  readonly #statements = new Map<string, PreparedStatement>();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const { statement, givesRows } = this.#prepare(query.sql);
+    const parameters = query.parameters.map(toBind);
+    if (givesRows) {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Kysely derived R from the query itself
+      return { rows: statement.all(...parameters) as R[] };
+    }
+    const { changes } = statement.run(...parameters);
+    return { rows: [], numAffectedRows: BigInt(changes) };
+  }
+
+  // oxlint-disable-next-line eslint/require-yield -- part of Kysely's interface; the ledger reads bounded lists
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('The ledger does not stream queries.');
+  }
+
+  forgetStatements(): void {
+    this.#statements.clear();
+  }
+
+  #prepare(sql: string): PreparedStatement {
+    const prepared = this.#statements.get(sql) ?? prepare(this.#database, sql);
+    this.#statements.delete(sql);
+    this.#statements.set(sql, prepared);
+    if (this.#statements.size > MAX_CACHED_STATEMENTS) {
+      const [oldest] = this.#statements.keys();
+      if (oldest !== undefined) this.#statements.delete(oldest);
+    }
+    return prepared;
+  }
+}
+
+interface PreparedStatement {
+  readonly statement: StatementSync;
+  readonly givesRows: boolean;
+}
+
+function prepare(database: DatabaseSync, sql: string): PreparedStatement {
+  const statement = database.prepare(sql);
+  return { statement, givesRows: statement.columns().length > 0 };
+}
+
+/** Only what SQLite stores as it is. `node:sqlite` would take an object for named parameters and bind NULL, silently. */
+function toBind(value: unknown): SQLInputValue {
+  if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') {
+    return value;
+  }
+  throw new TypeError(
+    `A value of type ${typeof value} cannot be stored; turn it into text, a number or null first.`,
+  );
+}

@@ -1,0 +1,62 @@
+import { JsonObject } from '@holdfast/control-protocol';
+import { z } from 'zod';
+import type { LedgerDatabase } from '../database/ledger-database.ts';
+import { readStoredJson } from '../database/stored-values.ts';
+import { SESSION_MODES, type SessionMode } from '../sessions/session-state.ts';
+
+/** One row of the recovery inventory: an execution that was live when its backend was last heard of. */
+export interface ExecutionRecord {
+  readonly executionId: string;
+  readonly sessionId: string;
+  readonly taskId: string;
+  /** The kind of the runtime that launched it, e.g. `standalone`. */
+  readonly runtime: string;
+  /** The control server it was launched on, e.g. `standalone` or `docker:<container id>`. */
+  readonly scope: string;
+  readonly instanceId: string;
+  readonly agentProfileId: string;
+  readonly workspacePath: string;
+  /** Set where the runtime has containers. */
+  readonly containerId: string | null;
+  readonly metadata: JsonObject;
+  /** From the session's row; null when it could not be read, which is treated as managed (SURVIVAL-005.3). */
+  readonly sessionMode: SessionMode | null;
+}
+
+/** The read port that recovery gets; the host keeps the writer to itself (CONTRACT-04). */
+export interface ExecutionRecords {
+  /** The rows that claim a live process, the oldest first. */
+  listLive(): Promise<readonly ExecutionRecord[]>;
+}
+
+export function executionRecords(database: LedgerDatabase): ExecutionRecords {
+  return {
+    async listLive() {
+      const rows = await database.read(
+        async (db) =>
+          await db
+            .selectFrom('executions')
+            .leftJoin('sessions', 'sessions.session_id', 'executions.session_id')
+            .selectAll('executions')
+            .select('sessions.mode')
+            .where('live', '=', 1)
+            .orderBy('executions.created_at')
+            .orderBy('execution_id')
+            .execute(),
+      );
+      return rows.map((row) => ({
+        executionId: row.execution_id,
+        sessionId: row.session_id,
+        taskId: row.task_id,
+        runtime: row.runtime,
+        scope: row.scope,
+        instanceId: row.instance_id,
+        agentProfileId: row.agent_profile_id,
+        workspacePath: row.workspace_path,
+        containerId: row.container_id,
+        metadata: readStoredJson({ table: 'executions', key: row.execution_id }, JsonObject, row.metadata),
+        sessionMode: z.enum(SESSION_MODES).nullable().catch(null).parse(row.mode),
+      }));
+    },
+  };
+}

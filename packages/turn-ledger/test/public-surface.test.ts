@@ -1,0 +1,31 @@
+import { expect, it } from '@jest/globals';
+import * as ledger from '@holdfast/turn-ledger';
+import * as nodeSqlite from '@holdfast/turn-ledger/node-sqlite';
+
+it('exports these names and no others', () => {
+  expect(Object.keys(ledger).toSorted()).toEqual([
+    'EventGapError',
+    'ExecutionNotUsableError',
+    'LedgerInputError',
+    'LedgerRowError',
+    'LedgerTooNewError',
+    'LedgerUnavailableError',
+    'LedgerUrlError',
+    'NestedTransactionError',
+    'PromptLifecycle',
+    'PromptsEndedError',
+    'ReadyBus',
+    'SessionAlreadyLiveError',
+    'SessionExistsError',
+    'SessionGuard',
+    'TurnExistsError',
+    'TurnOpenError',
+    'UnknownSessionError',
+    'initialPrompts',
+    'judgeReady',
+    'openLedger',
+    'outcomeEffects',
+    'reducePrompts',
+  ]);
+  expect(Object.keys(nodeSqlite).toSorted()).toEqual(['NodeSqliteMissingError', 'loadNodeSqlite']);
+});

@@ -1,0 +1,97 @@
+import { describe, expect, it } from '@jest/globals';
+import { openLedger, type Ledger, type SessionState } from '@holdfast/turn-ledger';
+import { anExecution, aSession, aTurn, AT, COMPLETED, recordLiveSession } from '../recorded-session.ts';
+
+async function openWithRunning(...names: readonly string[]): Promise<Ledger> {
+  const ledger = await openLedger({ url: ':memory:', clock: () => 1_000 });
+  for (const name of names) {
+    await recordLiveSession(ledger, name);
+    await ledger.sessions.setProviderSession(name, `provider-${name}`);
+    await ledger.turns.begin(aTurn(name, 1));
+  }
+  return ledger;
+}
+
+describe('reconciling sessions whose agents are gone', () => {
+  it('makes everything about them true, and nothing about others', async () => {
+    await using ledger = await openWithRunning('gone', 'alive');
+    expect(await ledger.reconcile({ sessionIds: ['gone'] })).toEqual([
+      {
+        sessionId: 'gone',
+        wasActive: true,
+        abandonedTurnIds: ['gone-1'],
+        taskInterrupted: true,
+        endedExecutionIds: ['gone'],
+      },
+    ]);
+    expect(await ledger.sessions.get('gone')).toMatchObject({
+      state: 'waiting_for_input',
+      providerSessionId: 'provider-gone',
+      workspacePath: '/work/tree',
+    });
+    expect(await ledger.turns.get('gone-1')).toMatchObject({ state: 'abandoned' });
+    expect(await ledger.tasks.get('gone-task')).toMatchObject({ state: 'review', interrupted: true });
+    expect((await ledger.executionRecords.listLive()).map((record) => record.executionId)).toEqual(['alive']);
+    expect(await ledger.sessions.get('alive')).toMatchObject({ state: 'running' });
+    expect(await ledger.turns.get('alive-1')).toMatchObject({ state: 'dispatching' });
+    expect(await ledger.tasks.get('alive-task')).toMatchObject({ state: 'in_progress', interrupted: false });
+  });
+
+  it('changes nothing the second time, nor where there is nothing', async () => {
+    await using ledger = await openWithRunning('gone');
+    await ledger.reconcile({ sessionIds: ['gone', 'gone'] });
+    const nothing = { wasActive: false, abandonedTurnIds: [], taskInterrupted: false, endedExecutionIds: [] };
+    expect(await ledger.reconcile({ sessionIds: ['gone', 'unknown'] })).toEqual([
+      { sessionId: 'gone', ...nothing },
+      { sessionId: 'unknown', ...nothing },
+    ]);
+    expect(await ledger.reconcile({ sessionIds: [] })).toEqual([]);
+  });
+
+  it.each([
+    ['starting', 'waiting_for_input'],
+    ['running', 'waiting_for_input'],
+    ['waiting_for_input', 'waiting_for_input'],
+    ['failed', 'failed'],
+    ['stopped', 'stopped'],
+  ] as ReadonlyArray<[SessionState, SessionState]>)('takes a %s session to %s', async (from, to) => {
+    await using ledger = await openLedger({ url: ':memory:' });
+    await ledger.sessions.create(aSession('s'));
+    await ledger.sessions.setState('s', from);
+    const [line] = await ledger.reconcile({ sessionIds: ['s'] });
+    expect(line).toMatchObject({ wasActive: from !== to });
+    expect(await ledger.sessions.get('s')).toMatchObject({ state: to });
+  });
+
+  it('leaves a task in review that was there', async () => {
+    await using ledger = await openWithRunning('s');
+    await ledger.outcomes.apply({
+      executionId: 's',
+      promptGeneration: 1,
+      controlTurnId: 'c1',
+      outcome: COMPLETED,
+      endedAt: AT,
+    });
+    const [line] = await ledger.reconcile({ sessionIds: ['s'] });
+    expect(line).toMatchObject({ wasActive: false, taskInterrupted: false, endedExecutionIds: ['s'] });
+    expect(await ledger.tasks.get('s-task')).toMatchObject({ state: 'review', interrupted: false });
+  });
+
+  it.each([[['gone', 'gone-too']], [['gone-too', 'gone']]])(
+    'interrupts a shared task once, unless a re-tracked session works on it (%j)',
+    async (sessionIds) => {
+      await using ledger = await openLedger({ url: ':memory:' });
+      for (const name of ['gone', 'gone-too', 'alive'])
+        await ledger.sessions.create(aSession(name, { taskId: 'shared' }));
+      await ledger.executionWriter.insert(anExecution('alive'));
+      await ledger.executionWriter.insert(anExecution('gone'));
+      const interrupted = async (): Promise<number> =>
+        (await ledger.reconcile({ sessionIds })).filter((line) => line.taskInterrupted).length;
+      expect(await interrupted()).toBe(0);
+      expect(await ledger.tasks.get('shared')).toMatchObject({ state: 'in_progress', interrupted: false });
+      await ledger.executionWriter.end('alive', 'stopped');
+      expect(await interrupted()).toBe(1);
+      expect(await ledger.tasks.get('shared')).toMatchObject({ state: 'review', interrupted: true });
+    },
+  );
+});
