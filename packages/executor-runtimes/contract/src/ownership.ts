@@ -79,7 +79,9 @@ export type SurvivorResult =
   | { readonly kind: 'none' }
   | { readonly kind: 'stopped' }
   /** Not provably ours: left alone. */
-  | { readonly kind: 'left_alone'; readonly reason: RefusalReason };
+  | { readonly kind: 'left_alone'; readonly reason: Exclude<RefusalReason, 'no_answer'> }
+  /** Ours, but it could not be stopped; it ends by itself after its unowned period. */
+  | { readonly kind: 'not_stopped'; readonly detail: string };
 
 /** A control server that a runtime has just started and that nobody owns yet. */
 export interface FreshServer extends Dialled {

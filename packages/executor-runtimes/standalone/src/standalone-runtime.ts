@@ -1,0 +1,224 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  AdoptionResult,
+  ExecutionRecord,
+  ExecutorRuntime,
+  LaunchRequest,
+  LaunchedInstance,
+  OwnedControlServer,
+  RuntimeContext,
+  ScopeEnumeration,
+  ScopeReport,
+} from '@holdfast/executor-contract';
+import { dialRecorded } from './dial.ts';
+import { NoControlServerError, RuntimeClosedError, SessionAliveError } from './launch-errors.ts';
+import { serverEnvironment } from './server-environment.ts';
+import { startServer } from './start-server.ts';
+
+/** One control server for the whole installation. */
+const SCOPE = 'standalone';
+
+interface CheckedOptions {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly readyTimeoutMs: number;
+}
+
+interface Held {
+  readonly report: ScopeReport;
+  readonly server: OwnedControlServer;
+  /** Recovery has seen every instance that was there before us. */
+  recovered: boolean;
+}
+
+/** A server, or the report that says why there is none and the error behind it. */
+type Opening = Held | { readonly report: ScopeReport; readonly server: null; readonly failure: unknown };
+
+/** Control servers as local processes: one detached process for each installation. */
+export class StandaloneRuntime implements ExecutorRuntime {
+  readonly kind = 'standalone';
+  readonly traits: { readonly survivesRestart: boolean; readonly remote: false };
+  readonly #context: RuntimeContext;
+  readonly #options: CheckedOptions;
+  #held: Held | undefined;
+  #opening: Promise<Opening> | undefined;
+  #closed = false;
+
+  constructor(context: RuntimeContext, options: CheckedOptions) {
+    this.traits = { survivesRestart: context.survival, remote: false };
+    this.#context = context;
+    this.#options = options;
+  }
+
+  async open(signal: AbortSignal): Promise<readonly ScopeReport[]> {
+    return [(await this.#openOnce(signal)).report];
+  }
+
+  async recoverInstances(
+    _records: readonly ExecutionRecord[],
+    signal: AbortSignal,
+  ): Promise<readonly ScopeEnumeration[]> {
+    const held = this.#held;
+    // A server that was just started has nothing to recover.
+    if (held === undefined || held.report.server !== 'adopted') return [];
+    const { server } = held;
+    const enumeration = await server.enumerate(signal);
+    if (enumeration.kind === 'not_enumerated') return [{ ...enumeration, scope: SCOPE }];
+    held.recovered = true;
+    return [{ ...enumeration, scope: SCOPE, server }];
+  }
+
+  async launch(request: LaunchRequest, signal: AbortSignal): Promise<LaunchedInstance> {
+    const opening = await this.#openOnce(signal);
+    if (opening.server === null) {
+      const { report, failure } = opening;
+      throw new NoControlServerError({ scope: SCOPE, why: report.detail, cause: failure });
+    }
+    const { server } = opening;
+    server.lost.throwIfAborted();
+    if (!opening.recovered) await assertNotAlive(server, request.sessionId, signal);
+    const instanceId = randomUUID();
+    try {
+      const instance = await server.client.call(
+        'createInstance',
+        {
+          ...request,
+          instanceId,
+          workspaceSourceRoots: [...request.workspaceSourceRoots],
+          environment: { ...request.environment },
+        },
+        { signal },
+      );
+      return { server, instance };
+    } catch (error) {
+      // The answer may be lost and the instance there, so it is stopped by the id that only it can have.
+      await server.stopInstance(instanceId);
+      throw error;
+    }
+  }
+
+  async detach(): Promise<void> {
+    const held = await this.#letGo();
+    await held?.server.release();
+  }
+
+  async close(): Promise<void> {
+    const held = await this.#letGo();
+    await held?.server.shutdown();
+  }
+
+  async #letGo(): Promise<Held | undefined> {
+    this.#closed = true;
+    await this.#opening;
+    const held = this.#held;
+    this.#held = undefined;
+    return held;
+  }
+
+  async #openOnce(signal: AbortSignal): Promise<Opening> {
+    if (this.#closed) throw new RuntimeClosedError();
+    if (this.#held !== undefined) return this.#held;
+    this.#opening ??= this.#adoptOrStart(signal).finally(() => {
+      this.#opening = undefined;
+    });
+    return await this.#opening;
+  }
+
+  async #adoptOrStart(signal: AbortSignal): Promise<Opening> {
+    const { ownership, survival } = this.#context;
+    if (!survival) {
+      const survivor = await ownership.endSurvivor(SCOPE, dialRecorded, signal);
+      const refusal = survivor.kind === 'left_alone' ? survivor.reason : null;
+      return await this.#start(
+        refusal,
+        `survival is off; survivor of the last backend: ${survivor.kind}`,
+        signal,
+      );
+    }
+    const adoption = await ownership.adopt(SCOPE, dialRecorded, signal);
+    if (adoption.kind === 'adopted') {
+      const { server } = adoption;
+      return this.#hold(server, { ...reportOf('adopted'), detail: `server ${server.serverId}` }, false);
+    }
+    const refusal = refusalOf(adoption);
+    const detail = describe(adoption);
+    if (refusal === 'rotation_failure') {
+      return { report: { ...reportOf('none'), refusal, detail }, server: null, failure: undefined };
+    }
+    return await this.#start(refusal, detail, signal);
+  }
+
+  async #start(refusal: ScopeReport['refusal'], detail: string, signal: AbortSignal): Promise<Opening> {
+    const { home, survival, serverCommand, serverSettings, environment, ownership } = this.#context;
+    try {
+      const started = await startServer({
+        command: serverCommand,
+        home,
+        lifetime: survival ? 'detached' : 'bound',
+        environment: serverEnvironment({
+          backend: environment,
+          added: this.#options.environment,
+          settings: serverSettings,
+        }),
+        readyTimeoutMs: this.#options.readyTimeoutMs,
+        signal,
+      });
+      try {
+        const server = await ownership.bootstrap(SCOPE, started.fresh, signal);
+        return this.#hold(server, { ...reportOf('started'), refusal, detail }, true);
+      } catch (error) {
+        await started.end();
+        throw error;
+      }
+    } catch (failure) {
+      const why = failure instanceof Error ? failure.message : String(failure);
+      return { report: { ...reportOf('none'), refusal, detail: `${detail}; ${why}` }, server: null, failure };
+    }
+  }
+
+  #hold(server: OwnedControlServer, report: ScopeReport, recovered: boolean): Held {
+    this.#held = { server, report, recovered };
+    return this.#held;
+  }
+}
+
+async function assertNotAlive(
+  server: OwnedControlServer,
+  sessionId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const enumeration = await server.enumerate(signal);
+  if (enumeration.kind === 'not_enumerated') {
+    const why = `whether session ${sessionId} has a live instance cannot be told (${enumeration.detail})`;
+    throw new NoControlServerError({ scope: SCOPE, why });
+  }
+  const alive = enumeration.instances.filter((instance) => instance.sessionId === sessionId);
+  if (alive.length > 0) {
+    throw new SessionAliveError({ sessionId, instanceIds: alive.map(({ instanceId }) => instanceId) });
+  }
+}
+
+function reportOf(server: ScopeReport['server']): ScopeReport {
+  return { scope: SCOPE, server, refusal: null, detail: '' };
+}
+
+function refusalOf(adoption: Exclude<AdoptionResult, { kind: 'adopted' }>): ScopeReport['refusal'] {
+  if (adoption.kind === 'refused') return adoption.reason;
+  return adoption.kind === 'absent' && adoption.why === 'no_answer' ? 'no_answer' : null;
+}
+
+function describe(adoption: Exclude<AdoptionResult, { kind: 'adopted' }>): string {
+  switch (adoption.kind) {
+    case 'refused':
+      return `${adoption.reason}: ${adoption.detail}`;
+    case 'incompatible_stopped':
+      return `an own server without ${adoption.missing.join(', ')} was stopped`;
+    case 'absent':
+      return ABSENT[adoption.why];
+  }
+}
+
+const ABSENT = {
+  no_record: 'first start',
+  no_answer: 'the server on record is gone',
+  shutting_down: 'the server on record is stopping',
+} as const;

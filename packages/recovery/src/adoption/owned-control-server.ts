@@ -1,0 +1,80 @@
+import { ControlClient } from '@holdfast/control-protocol/client';
+import type {
+  ControlServerRecord,
+  Enumeration,
+  InstanceStop,
+  OwnedControlServer,
+} from '@holdfast/executor-contract';
+import { boundedRead } from '../reconstruction/bounded-read.ts';
+import { CALL_TIMEOUT_MS, type OwnershipContext } from './context.ts';
+import { OwnershipLostError } from './ownership-lost-error.ts';
+import { startRenewal } from './renewal.ts';
+import { ServerNotStoppedError } from './server-errors.ts';
+import { stopServer } from './stop-server.ts';
+
+/** A server whose credential and record are durable. */
+export interface TakenServer {
+  readonly record: ControlServerRecord;
+  /** As it was dialled, which is not the record's endpoint through a tunnel. */
+  readonly endpoint: string;
+  readonly credential: string;
+  readonly unownedPeriodMs: number;
+}
+
+/** Starts driving a server: renewal runs from here on (OWNERSHIP-003.8). */
+export function driveServer(context: OwnershipContext, taken: TakenServer): OwnedControlServer {
+  const { settings, onEvent } = context;
+  const { scope, serverId, capabilities, logFile } = taken.record;
+  const { endpoint, credential, unownedPeriodMs } = taken;
+  const client = new ControlClient({ endpoint, credential, timeoutMs: CALL_TIMEOUT_MS });
+  const lost = new AbortController();
+  const renewal = startRenewal({
+    ...context,
+    client,
+    periodMs: unownedPeriodMs,
+    onLost: (code) => {
+      onEvent({ name: 'ownership.lost', scope, serverId, code });
+      lost.abort(new OwnershipLostError({ scope, serverId, answer: code }));
+    },
+    onFailure: (detail) => {
+      onEvent({ name: 'ownership.renewal_failed', scope, serverId, detail });
+    },
+  });
+
+  return {
+    scope,
+    serverId,
+    endpoint,
+    capabilities,
+    unownedPeriodMs,
+    logFile,
+    client,
+    lost: lost.signal,
+    async enumerate(signal): Promise<Enumeration> {
+      const listed = await boundedRead(
+        { settings, signal, retryAnswered: true },
+        async (limits) => await client.call('listInstances', {}, limits),
+      );
+      return listed.kind === 'read'
+        ? { kind: 'enumerated', instances: listed.value.instances }
+        : { kind: 'not_enumerated', detail: listed.error.message };
+    },
+    async stopInstance(instanceId): Promise<InstanceStop> {
+      const deleted = await boundedRead(
+        { settings, retryAnswered: true },
+        async (limits) => await client.call('deleteInstance', { instanceId }, limits),
+      );
+      if (deleted.kind === 'read' || deleted.error.code === 'instance_not_found') return { kind: 'stopped' };
+      return { kind: 'not_stopped', detail: deleted.error.message };
+    },
+    async release() {
+      await renewal.stop();
+      onEvent({ name: 'ownership.detached', scope, serverId });
+    },
+    async shutdown() {
+      await renewal.stop();
+      const stop = await stopServer(context, client, serverId);
+      if (stop.kind === 'not_stopped') throw new ServerNotStoppedError({ scope, serverId, why: stop.detail });
+    },
+  };
+}

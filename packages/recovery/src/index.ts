@@ -1,0 +1,38 @@
+export { OwnershipLostError } from './adoption/ownership-lost-error.ts';
+export { createOwnership, type OwnershipOptions } from './adoption/ownership.ts';
+export { BootstrapError, ServerNotStoppedError } from './adoption/server-errors.ts';
+export { correlate, type Correlation, type ScopedInstance } from './correlation/correlate.ts';
+export { RecoveryDeadlineError } from './deadline.ts';
+export type { InstanceStopReason, OnRecoveryEvent, RecoveryEvent } from './events/recovery-event.ts';
+export { AgentUnstoppableError, SessionRecoveringError } from './guards/launch-errors.ts';
+export { SessionGuards, type LaunchAdmission } from './guards/session-guards.ts';
+export type { OutcomeApplication, OutcomeWriter, SessionState } from './outcomes/outcome-writer.ts';
+export {
+  OUTCOME_EFFECTS,
+  describeOutcome,
+  type OutcomeEffect,
+  type ReadName,
+  type RowOutcome,
+} from './outcomes/row-outcome.ts';
+export { systemClock, type Clock } from './ports/clock.ts';
+export type { AgentProfile, AgentProfiles } from './ports/profiles.ts';
+export type { Random } from './ports/random.ts';
+export { planReconciliation, type ReconciliationPlan } from './reconciliation/plan.ts';
+export type { ReadSettings } from './reconstruction/bounded-read.ts';
+export { createExecution, type Execution, type ExecutionValues } from './reconstruction/execution.ts';
+export {
+  EXECUTION_SOURCES,
+  RUN_ID_VARIABLE,
+  type DeclaredSource,
+  type ReconstructionInputs,
+} from './reconstruction/sources.ts';
+export { recover, type RecoverOptions } from './recover.ts';
+export { RecoveryReport, type RowReport } from './recovery-report.ts';
+export type { RetrackedSession } from './sessions/retrack.ts';
+export type { ControlServerRecords } from './stores/control-server-records.ts';
+export {
+  SecretStoreUnsafeError,
+  SecretUnavailableError,
+  createFileSecretStore,
+} from './stores/file-secret-store.ts';
+export type { SecretStore } from './stores/secret-store.ts';

@@ -1,0 +1,79 @@
+import type { RefusalReason } from '@holdfast/executor-contract';
+import type { ExecutionValues } from '../reconstruction/execution.ts';
+
+/** What recovery came to for one row of the inventory. */
+export type RowOutcome =
+  | { readonly kind: 'retracked' }
+  /** No live instance belongs to it. */
+  | { readonly kind: 'no_instance' }
+  /** A required value is absent at its source; the instance was stopped (SURVIVAL-002.4). */
+  | { readonly kind: 'missing_input'; readonly name: keyof ExecutionValues }
+  /** A source did not answer; the instance was stopped (SURVIVAL-002.13). */
+  | { readonly kind: 'failed_read'; readonly name: ReadName; readonly detail: string }
+  /** Which of its session's live instances is its own cannot be told; all were stopped (SURVIVAL-002.10). */
+  | { readonly kind: 'ambiguous' }
+  /** These instances of its session are live and could not be stopped (SURVIVAL-002.16). */
+  | { readonly kind: 'stop_failed'; readonly instanceIds: readonly string[] }
+  /** The host could not store or take what was recovered. The instances run on, to be recovered by the next backend. */
+  | { readonly kind: 'not_published'; readonly instanceIds: readonly string[]; readonly detail: string }
+  /** The deadline came first; the instance was stopped (SURVIVAL-003.7). */
+  | { readonly kind: 'deadline' }
+  | { readonly kind: 'adoption_refused'; readonly reason: RefusalReason }
+  /** Its control server could not be enumerated: nothing recovered, nothing stopped (SURVIVAL-002.12). */
+  | { readonly kind: 'not_enumerated' };
+
+/** The reads of a session's recovery. */
+export type ReadName = 'reconstruction' | 'turn' | 'profile';
+
+/** What follows from an outcome. */
+export interface OutcomeEffect {
+  /** `hold`: for the rest of this backend's life. */
+  readonly guard: 'release' | 'hold';
+  /**
+   * `live`: its process is there. `repair`: it stops claiming a process, keeping resume token and worktree. `keep`: whether
+   * its process lives cannot be told, so it stays as it is.
+   */
+  readonly row: 'live' | 'repair' | 'keep';
+  /** Whether reconciliation makes its session and task state truthful. */
+  readonly session: 'untouched' | 'reconcile';
+}
+
+/** The effects of every outcome. */
+export const OUTCOME_EFFECTS: { readonly [Kind in RowOutcome['kind']]: OutcomeEffect } = {
+  retracked: { guard: 'release', row: 'live', session: 'untouched' },
+  no_instance: { guard: 'release', row: 'repair', session: 'reconcile' },
+  missing_input: { guard: 'release', row: 'repair', session: 'reconcile' },
+  failed_read: { guard: 'release', row: 'repair', session: 'reconcile' },
+  ambiguous: { guard: 'release', row: 'repair', session: 'reconcile' },
+  stop_failed: { guard: 'hold', row: 'keep', session: 'reconcile' },
+  not_published: { guard: 'hold', row: 'keep', session: 'untouched' },
+  deadline: { guard: 'release', row: 'repair', session: 'reconcile' },
+  adoption_refused: { guard: 'release', row: 'keep', session: 'reconcile' },
+  not_enumerated: { guard: 'release', row: 'keep', session: 'reconcile' },
+};
+
+/** One line for a person. */
+export function describeOutcome(outcome: RowOutcome): string {
+  switch (outcome.kind) {
+    case 'retracked':
+      return 're-tracked';
+    case 'no_instance':
+      return 'no live instance';
+    case 'missing_input':
+      return `stopped: ${outcome.name} is missing`;
+    case 'failed_read':
+      return `stopped: ${outcome.name} could not be read (${outcome.detail})`;
+    case 'ambiguous':
+      return 'stopped: several live instances, none of them certainly its own';
+    case 'stop_failed':
+      return `could not be stopped: ${outcome.instanceIds.join(', ')}; launches are refused`;
+    case 'not_published':
+      return `left running (${outcome.instanceIds.join(', ')}): ${outcome.detail}; launches are refused`;
+    case 'deadline':
+      return 'stopped: not recovered before the deadline';
+    case 'adoption_refused':
+      return `not recovered: adoption refused (${outcome.reason})`;
+    case 'not_enumerated':
+      return 'not recovered: its control server could not be enumerated';
+  }
+}

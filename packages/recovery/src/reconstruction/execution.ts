@@ -1,0 +1,43 @@
+import type { JsonObject } from '@holdfast/control-protocol';
+
+/** What an execution is made of. Launch and recovery both have to give all of it. */
+export interface ExecutionValues {
+  readonly executionId: string;
+  readonly sessionId: string;
+  readonly taskId: string;
+  /** The kind of its runtime. */
+  readonly runtime: string;
+  /** The control server that its instance is on. */
+  readonly scope: string;
+  readonly instanceId: string;
+  readonly agentProfileId: string;
+  readonly workspacePath: string;
+  readonly metadata: JsonObject;
+  readonly containerId: string | null;
+  readonly workspaceSourceRoots: readonly string[];
+  /** The runtime environment of the agent. Holds secrets. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly providerSessionId: string;
+  /** The highest prompt generation that the instance has accepted; 0 before the first prompt. */
+  readonly lastPromptGeneration: number;
+  /** The host's own name for this attempt, or null where it gave none (CONTRACT-10). */
+  readonly runId: string | null;
+  /** Program and arguments of the agent, as its profile says now. */
+  readonly command: readonly string[];
+}
+
+/**
+ * The backend's view of one instance. `environment` can be read, but is not enumerable: it stays out of JSON, logs and
+ * copies (CONTRACT-09).
+ */
+export type Execution = Readonly<ExecutionValues>;
+
+/** The one way to make an execution, at launch and at recovery alike (SURVIVAL-002.3). */
+export function createExecution(values: ExecutionValues): Execution {
+  return Object.freeze(
+    Object.defineProperty({ ...values }, 'environment', {
+      value: Object.freeze({ ...values.environment }),
+      enumerable: false,
+    }),
+  );
+}

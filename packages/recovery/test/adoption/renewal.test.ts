@@ -1,0 +1,139 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ControlError, type ErrorCode } from '@holdfast/control-protocol';
+import { ControlClient } from '@holdfast/control-protocol/client';
+import { until } from '@holdfast/testbeds';
+import * as fc from 'fast-check';
+import { renewalPauseMs, startRenewal, type Renewal } from '../../src/adoption/renewal.ts';
+import { manualClock, type ManualClock } from '../fixtures/manual-clock.ts';
+
+const PERIOD_MS = 60_000;
+const settings = { recoveryReadTimeoutMs: 2000, recoveryReadRetries: 0 };
+
+/** A peer that answers claims the way a test says; undefined leaves them unanswered. */
+let answer: ErrorCode | 'ok' | undefined;
+let claims: number;
+let open: Set<ServerResponse>;
+let peer: Server;
+let clock: ManualClock;
+let renewal: Renewal;
+let lost: string[];
+let failures: string[];
+
+beforeEach(async () => {
+  answer = 'ok';
+  claims = 0;
+  open = new Set();
+  lost = [];
+  failures = [];
+  clock = manualClock();
+  peer = createServer((request, response) => {
+    request.resume();
+    claims += 1;
+    if (answer === undefined) {
+      open.add(response);
+      response.on('close', () => open.delete(response));
+    } else if (answer === 'ok') {
+      response.end(JSON.stringify({ expiresInMs: PERIOD_MS }));
+    } else {
+      const error = new ControlError(answer, 'as the test wants it');
+      response.writeHead(error.status).end(JSON.stringify(error.toEnvelope()));
+    }
+  });
+  await new Promise<void>((resolve) => {
+    peer.listen(0, '127.0.0.1', resolve);
+  });
+  const address = peer.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  renewal = startRenewal({
+    client: new ControlClient({ endpoint: `http://127.0.0.1:${String(address.port)}`, timeoutMs: 2000 }),
+    periodMs: PERIOD_MS,
+    clock,
+    random: () => new Uint8Array([255]),
+    settings,
+    onLost: (code) => lost.push(code),
+    onFailure: (detail) => failures.push(detail),
+  });
+});
+
+afterEach(async () => {
+  await renewal.stop();
+  peer.closeAllConnections();
+  await new Promise<void>((resolve) => {
+    peer.close(() => {
+      resolve();
+    });
+  });
+});
+
+async function nextScheduled(): Promise<number> {
+  return await until(() => clock.nextInMs(), { reason: 'the next renewal', withinMs: 5000 });
+}
+
+describe('startRenewal', () => {
+  it('renews at an interval strictly below a third of the period, with jitter [OWNERSHIP-003.2]', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 60_000, max: 2 ** 40 }),
+        fc.integer({ min: 0, max: 255 }),
+        (period, byte) => {
+          const pause = renewalPauseMs(period, () => new Uint8Array([byte]));
+          expect(pause).toBeGreaterThan(period / 5);
+          expect(pause).toBeLessThan(period / 3);
+        },
+      ),
+    );
+  });
+
+  it('claims again and again by itself, one attempt at a time', async () => {
+    answer = undefined;
+    expect(clock.nextInMs()).toBeLessThan(PERIOD_MS / 3);
+    clock.advance(PERIOD_MS / 3);
+    await until(() => open.size === 1, { reason: 'the first claim', withinMs: 5000 });
+    expect(clock.nextInMs()).toBeUndefined();
+    clock.advance(PERIOD_MS);
+    expect(claims).toBe(1);
+
+    answer = 'ok';
+    for (const response of open) response.end(JSON.stringify({ expiresInMs: PERIOD_MS }));
+    // It is overdue by now, so it follows at once.
+    await until(() => clock.nextInMs() === 0, { reason: 'the overdue renewal', withinMs: 5000 });
+    clock.advance(0);
+    await until(() => claims === 2, { reason: 'the second claim', withinMs: 5000 });
+    expect(await nextScheduled()).toBeLessThan(PERIOD_MS / 3);
+    expect(failures).toEqual([]);
+  });
+
+  it('reports a failure and tries again at the next tick', async () => {
+    answer = 'internal';
+    clock.advance(PERIOD_MS / 3);
+    expect(await nextScheduled()).toBeLessThan(PERIOD_MS / 3);
+    expect(failures).toEqual(['as the test wants it']);
+    answer = 'ok';
+    clock.advance(PERIOD_MS / 3);
+    await nextScheduled();
+    expect(claims).toBe(2);
+    expect(failures).toHaveLength(1);
+    expect(lost).toEqual([]);
+  });
+
+  it.each(['credential_superseded', 'credential_unknown'] as const)(
+    'stops for good when it is told %s [OWNERSHIP-002.3]',
+    async (code) => {
+      answer = code;
+      clock.advance(PERIOD_MS / 3);
+      await until(() => lost.length > 0, { reason: 'the loss', withinMs: 5000 });
+      expect(lost).toEqual([code]);
+      expect(clock.nextInMs()).toBeUndefined();
+    },
+  );
+
+  it('gives up an attempt under way when it is stopped', async () => {
+    answer = undefined;
+    clock.advance(PERIOD_MS / 3);
+    await until(() => open.size === 1, { reason: 'the claim', withinMs: 5000 });
+    await renewal.stop();
+    expect(clock.nextInMs()).toBeUndefined();
+    expect(failures).toEqual([]);
+  });
+});

@@ -1,0 +1,30 @@
+import { describe, expect, it } from '@jest/globals';
+import * as recovery from '../src/index.ts';
+
+describe('the public surface', () => {
+  it('is these names', () => {
+    expect(Object.keys(recovery).toSorted()).toEqual([
+      'AgentUnstoppableError',
+      'BootstrapError',
+      'EXECUTION_SOURCES',
+      'OUTCOME_EFFECTS',
+      'OwnershipLostError',
+      'RUN_ID_VARIABLE',
+      'RecoveryDeadlineError',
+      'RecoveryReport',
+      'SecretStoreUnsafeError',
+      'SecretUnavailableError',
+      'ServerNotStoppedError',
+      'SessionGuards',
+      'SessionRecoveringError',
+      'correlate',
+      'createExecution',
+      'createFileSecretStore',
+      'createOwnership',
+      'describeOutcome',
+      'planReconciliation',
+      'recover',
+      'systemClock',
+    ]);
+  });
+});
