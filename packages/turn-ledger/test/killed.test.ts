@@ -3,9 +3,9 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { openLedger } from '@holdfast/turn-ledger';
 import { startProgram, testHome } from '@holdfast/testbeds';
-import { eventsOfTurn } from './programs/story.ts';
+import { eventsOfTurn } from './fixtures/story.ts';
 
-const PROGRAM = join(import.meta.dirname, 'programs/work-until-killed.ts');
+const PROGRAM = join(import.meta.dirname, 'fixtures/work-until-killed.ts');
 const KILLS = 15;
 
 /** The highest number that lines of this kind tell of. */

@@ -56,8 +56,8 @@ export const CREDENTIAL_ERRORS = [
   'credential_superseded',
 ] as const satisfies readonly ErrorCode[];
 
-export const NoParams = z.object({});
-export const NoBody = z.undefined();
+const NoParams = z.object({});
+const NoBody = z.undefined();
 
 const DEFAULTS = {
   params: NoParams,

@@ -6,8 +6,9 @@ import type { SessionRecord } from '@holdfast/turn-ledger';
 import { AgentStartFailedError } from '../host-errors.ts';
 import type { AgentProfile } from '../host-options.ts';
 import { agentNamed, runtimeOfKind } from './choices.ts';
+import { goLive } from './go-live.ts';
 import type { HostServices } from './host-services.ts';
-import { LiveExecution } from './live-execution.ts';
+import type { LiveExecution } from './live-execution.ts';
 
 // A cold agent may fetch its packages first; the control server keeps the closer limits of each phase.
 const START_TIMEOUT_MS = 15 * 60_000;
@@ -69,10 +70,7 @@ export async function launchSession(
       runId,
       command: profile.command,
     });
-    const live = new LiveExecution(services, execution, server);
-    services.live.set(sessionId, live);
-    live.attach();
-    return live;
+    return goLive(services, { execution, server }, { promptGeneration: 0, active: null, agentRunning: true });
   } catch (error) {
     await takeDown(services, launched, executionId);
     throw error;

@@ -4,7 +4,7 @@ import type { OwnedControlServer } from '@holdfast/executor-contract';
 import type { Execution } from '@holdfast/recovery';
 import { PromptLifecycle, ReadyBus } from '@holdfast/turn-ledger';
 import { pumpEvents, type PumpEnd } from './event-pump.ts';
-import type { HostServices } from './host-services.ts';
+import type { ExecutionServices } from './execution-services.ts';
 
 /** An execution that runs now: its events flow into the ledger, and its session can be prompted. */
 export class LiveExecution {
@@ -13,12 +13,19 @@ export class LiveExecution {
   readonly lifecycle: PromptLifecycle;
   /** Whether the instance has an agent process. */
   agentRunning = true;
-  readonly #services: HostServices;
+  readonly #services: ExecutionServices;
+  readonly #onEnd: () => void;
   readonly #stop = new AbortController();
   #pump: Promise<void> | undefined;
 
-  constructor(services: HostServices, execution: Execution, server: OwnedControlServer) {
+  /** `onEnd` is called when it runs no more, whatever the cause. */
+  constructor(
+    services: ExecutionServices,
+    parts: { readonly execution: Execution; readonly server: OwnedControlServer; readonly onEnd: () => void },
+  ) {
+    const { execution, server, onEnd } = parts;
     this.#services = services;
+    this.#onEnd = onEnd;
     this.execution = execution;
     this.server = server;
     const { executionId, sessionId } = execution;
@@ -68,9 +75,7 @@ export class LiveExecution {
     this.#stop.abort();
     await this.#pump;
     this.lifecycle.end();
-    if (this.#services.live.get(this.execution.sessionId) === this) {
-      this.#services.live.delete(this.execution.sessionId);
-    }
+    this.#onEnd();
   }
 
   /** The instance as its control server describes it. */
@@ -145,8 +150,8 @@ export class LiveExecution {
 
   async #ended(why: PumpEnd): Promise<void> {
     const { sessionId } = this.execution;
-    const { live, ledger, results, events } = this.#services;
-    live.delete(sessionId);
+    const { ledger, results, events } = this.#services;
+    this.#onEnd();
     this.lifecycle.end();
     // A superseded backend must not write about what another one drives now (OWNERSHIP-002.3).
     if (why === 'instance_stopped' || why === 'server_stopping') {

@@ -1,7 +1,7 @@
 import type { TurnReport } from '@holdfast/control-protocol';
 import type { RetrackedSession } from '@holdfast/recovery';
+import { goLive } from './go-live.ts';
 import type { HostServices } from './host-services.ts';
-import { LiveExecution } from './live-execution.ts';
 
 /**
  * Takes a session that recovery has re-tracked: its generation goes on from the highest that was used, a turn
@@ -10,17 +10,23 @@ import { LiveExecution } from './live-execution.ts';
 export async function retrackSession(services: HostServices, retracked: RetrackedSession): Promise<void> {
   const { execution, server, instance, turn } = retracked;
   await endUnknownTurn(services, execution.sessionId, turn);
-  const live = new LiveExecution(services, execution, server);
-  const { executionId } = execution;
-  live.lifecycle.resumeAt(
-    // A number of the old backend whose prompt never went out is used up all the same (GENERATION-03).
-    Math.max(turn.lastPromptGeneration, await services.ledger.turns.highestGeneration(executionId)),
-    turn.active === null ? null : { generation: turn.active.promptGeneration, turnId: turn.active.turnId },
+  const { ledger } = services;
+  await ledger.sessions.setProviderSession(execution.sessionId, execution.providerSessionId);
+  // A number of the old backend whose prompt never went out is used up all the same (GENERATION-03).
+  const used = Math.max(
+    turn.lastPromptGeneration,
+    await ledger.turns.highestGeneration(execution.executionId),
   );
-  live.agentRunning = instance.agentPid !== null;
-  await services.ledger.sessions.setProviderSession(execution.sessionId, execution.providerSessionId);
-  services.live.set(execution.sessionId, live);
-  live.attach();
+  const { active } = turn;
+  goLive(
+    services,
+    { execution, server },
+    {
+      promptGeneration: used,
+      active: active === null ? null : { generation: active.promptGeneration, turnId: active.turnId },
+      agentRunning: instance.agentPid !== null,
+    },
+  );
 }
 
 /** The old backend may have died between writing a turn down and sending its prompt. */

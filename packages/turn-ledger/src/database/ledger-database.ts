@@ -33,7 +33,7 @@ export interface DatabaseContext {
 }
 
 /** How often a transaction is run before a lock of another process is reported as `busy`. */
-export const MAX_ATTEMPTS = 10;
+const MAX_ATTEMPTS = 10;
 
 export function ledgerDatabase(kysely: Kysely<LedgerSchema>, context: DatabaseContext): LedgerDatabase {
   const { path } = context;

@@ -39,7 +39,7 @@ describe('a ledger', () => {
   it('says that the disk is full, keeps what was acknowledged, and goes on being readable', async () => {
     await using home = await testHome('full');
     const url = home.path('ledger.db');
-    const program = join(import.meta.dirname, '../programs/write-until-full.ts');
+    const program = join(import.meta.dirname, '../fixtures/write-until-full.ts');
     // No file of this process may grow beyond 512 KiB or 1 MiB, whatever the shell counts in.
     const limited = ['sh', '-c', 'ulimit -f 1024; exec "$@"', 'limited', process.execPath];
     const { stdout } = await runProgram([...limited, '--conditions=@holdfast/source', program, url], {

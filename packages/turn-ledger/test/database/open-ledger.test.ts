@@ -108,7 +108,7 @@ describe('a database that cannot be used', () => {
     await (await openLedger({ url: path })).close();
     await chmod(path, fileMode);
     await chmod(directory, directoryMode);
-    const program = join(import.meta.dirname, '../programs/open-unprivileged.ts');
+    const program = join(import.meta.dirname, '../fixtures/open-unprivileged.ts');
     const { stdout } = await runProgram([process.execPath, '--conditions=@holdfast/source', program, path], {
       timeoutMs: 20_000,
     });
