@@ -1,0 +1,125 @@
+import {
+  PermissionOption,
+  type CoveredEvent,
+  type ExcludedEvent,
+  type JsonObject,
+  type PermissionAnswer,
+  type StartedAgent,
+  type TurnOutcome,
+} from '@holdfast/control-protocol';
+import { isJsonObject, type RpcAnswer } from './acp-message.ts';
+
+const KIND_OF_STOP: ReadonlyMap<string, TurnOutcome['kind']> = new Map([
+  ['cancelled', 'cancelled'],
+  ['refusal', 'refused'],
+]);
+
+/** The outcome of a turn from the answer to its prompt. A stop reason that is not known means the turn completed. */
+export function outcomeOf(answer: RpcAnswer): TurnOutcome {
+  if (answer.kind === 'error') {
+    const { code, message } = answer.error;
+    return { kind: 'failed', stopReason: 'error', error: { code: String(code), message } };
+  }
+  const result = isJsonObject(answer.result) ? answer.result : {};
+  const { stopReason, usage } = result;
+  if (typeof stopReason !== 'string') {
+    const message = 'The agent answered the prompt without a stop reason.';
+    return { kind: 'failed', stopReason: 'error', error: { code: 'agent_protocol_error', message } };
+  }
+  const kind = KIND_OF_STOP.get(stopReason) ?? 'completed';
+  return { kind, stopReason, ...(isJsonObject(usage) ? { usage } : {}) };
+}
+
+/** The events of one session update: the update itself, untouched, and what it says about context and options. */
+export function updateEvents(update: JsonObject): CoveredEvent[] {
+  const events: CoveredEvent[] = [{ type: 'session_update', update }];
+  const { sessionUpdate, size, used, configOptions } = update;
+  if (sessionUpdate === 'usage_update' && isCount(size) && isCount(used)) {
+    events.push({ type: 'context_window', size, used });
+  }
+  if (sessionUpdate === 'config_option_update' && isListOfObjects(configOptions)) {
+    events.push({ type: 'session_config', options: configOptions });
+  }
+  return events;
+}
+
+/** What an agent asks in a permission request, or undefined when it cannot be understood. */
+export function readPermission(
+  params: unknown,
+): { readonly toolCall: JsonObject; readonly options: PermissionOption[] } | undefined {
+  if (!isJsonObject(params) || !isJsonObject(params['toolCall'])) return undefined;
+  const options = PermissionOption.array().safeParse(params['options']);
+  return options.success ? { toolCall: params['toolCall'], options: options.data } : undefined;
+}
+
+/** The answer to a permission request as the agent expects it. */
+export function permissionResult(answer: PermissionAnswer): JsonObject {
+  return 'optionId' in answer
+    ? { outcome: { outcome: 'selected', optionId: answer.optionId } }
+    : { outcome: { outcome: 'cancelled' } };
+}
+
+/** Who an agent says it is, or undefined when its answer to `initialize` is none. */
+export function readAgentInfo(result: unknown): StartedAgent['agent'] | undefined {
+  if (!isJsonObject(result)) return undefined;
+  const { protocolVersion, agentInfo, agentCapabilities } = result;
+  if (typeof protocolVersion !== 'number' || !Number.isSafeInteger(protocolVersion)) return undefined;
+  const info = isJsonObject(agentInfo) ? agentInfo : {};
+  return {
+    name: textOrNull(info['name']),
+    version: textOrNull(info['version']),
+    protocolVersion,
+    capabilities: isJsonObject(agentCapabilities) ? agentCapabilities : {},
+  };
+}
+
+/** What the answer to `session/new` or `session/load` says; a load keeps the id it was asked for. */
+export function readSession(
+  result: unknown,
+  loadedSessionId: string | null,
+): StartedAgent['session'] | undefined {
+  // Some agents answer a load with nothing at all.
+  const session = isJsonObject(result) ? result : loadedSessionId === null ? undefined : {};
+  if (session === undefined) return undefined;
+  const { sessionId, modes, models, configOptions } = session;
+  const providerSessionId = loadedSessionId ?? sessionId;
+  if (typeof providerSessionId !== 'string' || providerSessionId === '') return undefined;
+  return {
+    providerSessionId,
+    modes: isJsonObject(modes) ? modes : null,
+    models: isJsonObject(models) ? models : null,
+    configOptions: isListOfObjects(configOptions) ? configOptions : null,
+  };
+}
+
+/** The event that tells of a model that was set, with the models that the session offered. */
+export function modelEvent(models: JsonObject | null, currentModelId: string): CoveredEvent {
+  const offered = models?.['availableModels'];
+  return {
+    type: 'session_model',
+    currentModelId,
+    availableModels: isListOfObjects(offered) ? offered : [],
+  };
+}
+
+/** The event that tells that an MCP server was handed to the agent. */
+export function attachmentAttempt(mcpServer: JsonObject): ExcludedEvent {
+  const { name, type } = mcpServer;
+  return {
+    type: 'mcp_attachment_attempt',
+    serverName: typeof name === 'string' ? name : '',
+    transport: type === 'http' || type === 'sse' ? type : 'stdio',
+  };
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function isListOfObjects(value: unknown): value is JsonObject[] {
+  return Array.isArray(value) && value.every(isJsonObject);
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

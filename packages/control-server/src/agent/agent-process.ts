@@ -1,0 +1,115 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import type { AgentExit } from '@holdfast/control-protocol';
+import type { z } from 'zod';
+import type { Clock } from '../ports/clock.ts';
+import { readLines } from './line-reader.ts';
+import type { StderrTail } from './stderr-tail.ts';
+
+/** How an agent's process ended. */
+export type Exit = z.infer<typeof AgentExit>;
+
+/** What to run, where, and with what environment; no shell is involved. */
+export interface AgentProcessOptions {
+  readonly command: readonly string[];
+  readonly cwd: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly stderr: StderrTail;
+  readonly clock: Clock;
+}
+
+// A descendant may hold the agent's pipe open for ever: after the exit, silence of this length counts as the end.
+const SILENCE_AFTER_EXIT_MS = 500;
+
+/** The process of an agent: leader of a session of its own, spoken to through its pipes. */
+export class AgentProcess {
+  readonly pid: number;
+  /** Settles when the process has ended. Never rejects. */
+  readonly exited: Promise<Exit>;
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #clock: Clock;
+  #hasExited = false;
+  #isWaiting = false;
+  #cancelSilence = (): void => undefined;
+
+  private constructor(child: ChildProcessWithoutNullStreams, pid: number, options: AgentProcessOptions) {
+    this.pid = pid;
+    this.#child = child;
+    this.#clock = options.clock;
+    const { promise, resolve } = Promise.withResolvers<Exit>();
+    this.exited = promise;
+    child.once('exit', (code, signal) => {
+      this.#hasExited = true;
+      this.#watchSilence();
+      resolve({ code, signal });
+    });
+    // Writing to an agent that has ended, or reading from it, is no news: its exit is.
+    for (const stream of [child, child.stdin, child.stdout, child.stderr])
+      stream.on('error', () => undefined);
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      options.stderr.add(text);
+    });
+  }
+
+  /** Starts the process; rejects with the error of the system when that is impossible. */
+  static async start(options: AgentProcessOptions): Promise<AgentProcess> {
+    const [file = '', ...args] = options.command;
+    const child = spawn(file, args, {
+      cwd: options.cwd,
+      env: options.environment,
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    const { pid } = child;
+    if (pid === undefined) {
+      return await new Promise((_resolve, reject) => {
+        child.once('error', reject);
+      });
+    }
+    return new AgentProcess(child, pid, options);
+  }
+
+  /** The lines of its stdout, read only as fast as they are taken. Iterate it once, from the start on. */
+  lines(maxBytes: number): AsyncGenerator<string, void> {
+    return readLines(this.#child.stdout, maxBytes, {
+      onWaiting: () => {
+        this.#isWaiting = true;
+        this.#watchSilence();
+      },
+      onChunk: () => {
+        this.#isWaiting = false;
+        this.#cancelSilence();
+      },
+    });
+  }
+
+  /** Writes one line to its stdin. Never waits: what a turn writes is bounded. */
+  writeLine(line: string): void {
+    if (this.#child.stdin.writable) this.#child.stdin.write(`${line}\n`);
+  }
+
+  /** Closes its stdin. */
+  closeStdin(): void {
+    this.#child.stdin.end();
+  }
+
+  /** Kills it, and only it. */
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  /** Lets go of its pipes, for what is left of them. */
+  release(): void {
+    this.#cancelSilence();
+    this.#child.stdin.destroy();
+    this.#child.stdout.destroy();
+    this.#child.stderr.destroy();
+  }
+
+  #watchSilence(): void {
+    if (!this.#hasExited || !this.#isWaiting) return;
+    this.#cancelSilence();
+    this.#cancelSilence = this.#clock.setTimer(SILENCE_AFTER_EXIT_MS, () => {
+      this.#child.stdout.destroy();
+    });
+  }
+}

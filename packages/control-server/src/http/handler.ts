@@ -1,0 +1,36 @@
+import type { OperationName, ParamsOf, RequestOf, ResponseOf } from '@holdfast/control-protocol';
+import type { Log } from '../diagnostics/log.ts';
+import type { InstanceTable } from '../instances/instance-table.ts';
+import type { Ownership } from '../ownership/ownership.ts';
+
+/** What handlers work on. */
+export interface ServerParts {
+  readonly serverId: string;
+  /** The unowned period in force, in milliseconds. */
+  readonly unownedPeriodMs: number;
+  readonly home: string;
+  readonly logFile: string;
+  readonly startedAt: string;
+  readonly log: Log;
+  readonly ownership: Ownership;
+  readonly instances: InstanceTable;
+  /** The audiences to which this server proves ownership. */
+  readonly audiences: () => ReadonlySet<string>;
+}
+
+/** One call of an operation, everything in it checked. */
+export interface Call<Name extends OperationName> {
+  readonly params: ParamsOf<Name>;
+  readonly body: RequestOf<Name>;
+  /** The credential it came with; empty for the open operations. */
+  readonly credential: string;
+}
+
+/** What carries out an operation. It answers the body of a success and throws `ControlError` for everything else. */
+export type Handler<Name extends OperationName> = (
+  parts: ServerParts,
+  call: Call<Name>,
+) => ResponseOf<Name> | Promise<ResponseOf<Name>>;
+
+/** The handlers of some of the operations. */
+export type Handlers<Names extends OperationName> = { readonly [Name in Names]: Handler<Name> };

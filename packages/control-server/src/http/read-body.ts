@@ -1,0 +1,51 @@
+import type { IncomingMessage } from 'node:http';
+import { ControlError } from '@holdfast/control-protocol';
+
+/** The connection ended before the request did: there is nobody to answer. */
+export class RequestCutOffError extends Error {
+  override readonly name = 'RequestCutOffError';
+  readonly code = 'request_cut_off';
+
+  constructor() {
+    super('The connection ended before the request was complete.');
+  }
+}
+
+/** Reads a body of at most `maxBytes`; a longer one is refused as soon as that is known, without reading the rest. */
+export async function readBody(request: IncomingMessage, maxBytes: number): Promise<string> {
+  const tooLarge = (): ControlError =>
+    new ControlError('body_too_large', `The request body is longer than ${String(maxBytes)} bytes.`);
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  await new Promise<void>((resolve, reject) => {
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > maxBytes) {
+        request.pause();
+        request.removeAllListeners('data');
+        reject(tooLarge());
+        return;
+      }
+      chunks.push(chunk);
+    });
+    request.once('end', resolve);
+    request.once('close', () => {
+      reject(new RequestCutOffError());
+    });
+    request.once('error', () => {
+      reject(new RequestCutOffError());
+    });
+  });
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** The value of a JSON body; an empty one is undefined. */
+export function parseBody(text: string): unknown {
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ControlError('malformed_json', 'The request body is not JSON.');
+  }
+}

@@ -1,0 +1,10 @@
+export { CannotListenError } from './http/listener.ts';
+export type { StartBudgets } from './instances/start-agent.ts';
+export type { ShutdownCause } from './ownership/shutdown-latch.ts';
+export type { Clock } from './ports/clock.ts';
+export type { RandomBytes } from './ports/random.ts';
+export { controlServerCommand } from './server/command.ts';
+export { CannotLogError, startControlServer, type ControlServer } from './server/control-server.ts';
+export { EXIT_CODES } from './server/exit-codes.ts';
+export { HomeNotUsableError, type ControlServerOptions } from './server/options.ts';
+export type { Log, LogFacts } from './diagnostics/log.ts';

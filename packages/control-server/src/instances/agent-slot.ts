@@ -1,0 +1,235 @@
+import {
+  ControlError,
+  type CreateInstance,
+  type InstanceStatus,
+  type StartAgent,
+  type StartedAgent,
+} from '@holdfast/control-protocol';
+import { agentEnvironment } from '../agent/agent-environment.ts';
+import type { AgentListener } from '../agent/agent-listener.ts';
+import type { Exit } from '../agent/agent-process.ts';
+import type { Agent } from '../agent/agent.ts';
+import { StderrTail } from '../agent/stderr-tail.ts';
+import { within } from '../ports/clock.ts';
+import type { InstanceSurroundings } from './surroundings.ts';
+import { attemptStart, type ReadyAgent } from './start-agent.ts';
+
+/** What the place of an agent needs from its instance. */
+export interface AgentSlotOptions {
+  readonly surroundings: InstanceSurroundings;
+  readonly instanceId: string;
+  readonly created: Pick<CreateInstance, 'workspacePath' | 'environment'>;
+  readonly listener: AgentListener;
+  /** The agent is about to be stopped: its turn should end in its own words, if it finds some soon. */
+  readonly onStopping: () => Promise<void>;
+  /** The agent has ended and all it said has been taken. */
+  readonly onEnded: (ended: EndedAgent) => void;
+}
+
+/** How an agent came to its end. */
+export interface EndedAgent extends Exit {
+  readonly expected: boolean;
+  /** Its last lines on stderr. */
+  readonly stderr: string[];
+  /** Why its output was given up, or null when it came to its own end. */
+  readonly protocolError: string | null;
+}
+
+type AgentState =
+  | { readonly kind: 'none'; readonly status: 'idle' | 'failed' }
+  | { readonly kind: 'starting'; readonly abort: AbortController; readonly over: Promise<unknown> }
+  | { readonly kind: 'ready'; readonly agent: Agent }
+  | { readonly kind: 'ending'; readonly agent: Agent; readonly end: AgentEnd };
+
+/** An end under way: `gone` when no process is left, `over` when its output has been taken as well. */
+interface AgentEnd {
+  readonly expected: boolean;
+  readonly gone: Promise<unknown>;
+  readonly over: Promise<void>;
+}
+
+// An agent's last output is awaited this long before a stop is answered; with a full journal it comes later.
+const LAST_OUTPUT_MS = 2000;
+const EXIT_STDERR_LINES = 20;
+const UNKNOWN_EXIT: Exit = { code: null, signal: null };
+
+/** The place of an instance's agent: empty, starting, taken or being cleared. One agent at a time. */
+export class AgentSlot {
+  readonly #options: AgentSlotOptions;
+  #state: AgentState = { kind: 'none', status: 'idle' };
+  #stderr = new StderrTail();
+
+  constructor(options: AgentSlotOptions) {
+    this.#options = options;
+  }
+
+  /** What the agent is, seen from outside; `ready` says nothing about turns. */
+  get status(): Exclude<InstanceStatus, 'running'> {
+    switch (this.#state.kind) {
+      case 'none':
+        return this.#state.status;
+      case 'starting':
+        return 'starting';
+      case 'ready':
+        return 'ready';
+      case 'ending':
+        return this.#state.end.expected ? 'stopping' : 'failed';
+    }
+  }
+
+  get pid(): number | null {
+    return 'agent' in this.#state ? this.#state.agent.pid : null;
+  }
+
+  /** The last lines of the stderr of the agent that runs or ran last. */
+  readStderr(): ReturnType<StderrTail['read']> {
+    return this.#stderr.read();
+  }
+
+  /** The agent that takes prompts, or the `ControlError` that says there is none. */
+  ready(): Agent {
+    if (this.#state.kind !== 'ready') throw this.#notRunning();
+    return this.#state.agent;
+  }
+
+  /** Starts an agent; resolves when it is ready for prompts. A failed start leaves the place empty. */
+  async start(start: StartAgent): Promise<StartedAgent> {
+    if (this.#state.kind !== 'none') {
+      throw new ControlError(
+        'agent_already_running',
+        `Instance ${this.#options.instanceId} has an agent (${this.status}); stop it first.`,
+      );
+    }
+    this.#stderr = new StderrTail();
+    const abort = new AbortController();
+    const attempt = this.#attempt(start, abort.signal);
+    this.#state = { kind: 'starting', abort, over: attempt.catch(() => undefined) };
+    try {
+      const { agent, started } = await attempt;
+      this.#state = { kind: 'ready', agent };
+      void agent.outputEnd.then(() => {
+        if (this.#state.kind === 'ready' && this.#state.agent === agent)
+          this.#beginEnd(agent, this.#crash(agent));
+      });
+      return started;
+    } catch (error) {
+      this.#state = { kind: 'none', status: 'idle' };
+      throw error;
+    }
+  }
+
+  /** Stops the agent and all it started; resolves with how it ended once no process is left. */
+  async stop(): Promise<Exit> {
+    const wasEmpty = this.#state.kind === 'none';
+    await this.#abortStart();
+    if (wasEmpty) throw this.#notRunning();
+    if (this.#state.kind === 'ready') this.#beginEnd(this.#state.agent, this.#stopInOrder(this.#state.agent));
+    if (this.#state.kind !== 'ending') return UNKNOWN_EXIT;
+    const { agent, end } = this.#state;
+    await end.gone;
+    await within(this.#options.surroundings.clock, LAST_OUTPUT_MS, end.over);
+    return await agent.exit();
+  }
+
+  /**
+   * Clears the place for good. `releaseProducers` is called once the agent's processes are listed, so that an agent that waits
+   * for room in the journal does not hold up its own end.
+   */
+  async clear(releaseProducers: () => void): Promise<void> {
+    if (this.#state.kind === 'starting') releaseProducers();
+    await this.#abortStart();
+    const state = this.#state;
+    if (state.kind === 'ready') this.#beginEnd(state.agent, this.#stopInOrder(state.agent, releaseProducers));
+    else releaseProducers();
+    if (this.#state.kind === 'ending') await this.#state.end.over;
+  }
+
+  async #abortStart(): Promise<void> {
+    if (this.#state.kind !== 'starting') return;
+    this.#state.abort.abort();
+    await this.#state.over;
+  }
+
+  async #attempt(start: StartAgent, signal: AbortSignal): Promise<ReadyAgent> {
+    const { surroundings, instanceId, created, listener } = this.#options;
+    const { clock, log, serverId, baseEnvironment, startBudgets, stopGraceMs } = surroundings;
+    const environment = agentEnvironment({
+      base: baseEnvironment,
+      own: created.environment,
+      serverId,
+      instanceId,
+    });
+    return await attemptStart(
+      {
+        clock,
+        log,
+        cwd: created.workspacePath,
+        environment,
+        serverId,
+        instanceId,
+        stderr: this.#stderr,
+        listener,
+        stopGraceMs,
+      },
+      start,
+      { budgets: startBudgets, signal },
+    );
+  }
+
+  #beginEnd(agent: Agent, end: AgentEnd): void {
+    this.#state = { kind: 'ending', agent, end };
+  }
+
+  /** An end that was asked for: first the processes go, then what they wrote is taken to the end. */
+  #stopInOrder(agent: Agent, releaseProducers = (): void => undefined): AgentEnd {
+    const gone = agent.end(async () => {
+      releaseProducers();
+      await this.#options.onStopping();
+    });
+    const over = (async () => {
+      await gone;
+      await agent.outputEnd;
+      await this.#settle(agent, await agent.exit(), true);
+      this.#empty(agent, 'idle');
+    })();
+    return { expected: true, gone, over };
+  }
+
+  /** An end that nobody asked for: its outcome is known first, then what the agent left running goes. */
+  #crash(agent: Agent): AgentEnd {
+    const over = (async () => {
+      let exit = await agent.exit();
+      if (agent.knownExit === null) {
+        // It closed its output but lives on, or wrote what cannot be read: it is of no more use.
+        await agent.end();
+        exit = await agent.exit();
+      }
+      await this.#settle(agent, exit, false);
+      await agent.end();
+      this.#empty(agent, 'failed');
+    })();
+    return { expected: false, gone: over, over };
+  }
+
+  /** Hands the end on, in the order in which it belongs into the journal; does not wait for room there. */
+  async #settle(agent: Agent, exit: Exit, expected: boolean): Promise<void> {
+    const { surroundings, instanceId, onEnded } = this.#options;
+    const output = await agent.outputEnd;
+    const stderr = this.#stderr.read().lines.slice(-EXIT_STDERR_LINES);
+    const protocolError = output.kind === 'broken' ? output.message : null;
+    onEnded({ ...exit, expected, stderr, protocolError });
+    surroundings.log.info({ instanceId, ...exit, expected }, 'an agent has ended');
+  }
+
+  #empty(agent: Agent, status: 'idle' | 'failed'): void {
+    agent.release();
+    this.#state = { kind: 'none', status };
+  }
+
+  #notRunning(): ControlError {
+    return new ControlError(
+      'agent_not_running',
+      `Instance ${this.#options.instanceId} has no running agent (${this.status}); start one.`,
+    );
+  }
+}

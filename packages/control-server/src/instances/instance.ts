@@ -1,0 +1,293 @@
+import {
+  ControlError,
+  type CoveredEvent,
+  type CreateInstance,
+  type Instance as InstanceDescription,
+  type Prompt,
+  type Reconstruction,
+  type StartAgent,
+  type StartedAgent,
+  type TurnOutcome,
+} from '@holdfast/control-protocol';
+import type { AgentListener } from '../agent/agent-listener.ts';
+import type { Exit } from '../agent/agent-process.ts';
+import type { LogFacts } from '../diagnostics/log.ts';
+import { Journal, JournalStoppedError, type JournalReader } from '../journal/journal.ts';
+import { Permissions } from '../permissions/permissions.ts';
+import { within } from '../ports/clock.ts';
+import { Turns } from '../turns/turns.ts';
+import { AgentSlot, type EndedAgent } from './agent-slot.ts';
+import { isIdle } from './idle-rule.ts';
+import type { InstanceSurroundings } from './surroundings.ts';
+
+/** The event stream of an instance, as far as the instance ends it. */
+export interface InstanceStream extends JournalReader {
+  readonly close: (why: 'replaced' | 'instanceStopped') => void;
+}
+
+// A turn that is cancelled because its agent stops has this long to end in the agent's own words.
+const LAST_WORDS_MS = 1000;
+
+/** One supervised agent: its workspace, its journal, its turns and permissions, and the agent while there is one. */
+export class Instance {
+  readonly instanceId: string;
+  readonly journal: Journal;
+  readonly turns: Turns;
+  readonly permissions: Permissions;
+  readonly #surroundings: InstanceSurroundings;
+  readonly #created: CreateInstance;
+  readonly #createdAt: string;
+  readonly #slot: AgentSlot;
+  #workspaceSourceRoots: readonly string[];
+  #providerSessionId: string | null = null;
+  #stream: InstanceStream | null = null;
+  #requestsInFlight = 0;
+  #activeAt: number;
+  #stopping: Promise<void> | null = null;
+
+  constructor(surroundings: InstanceSurroundings, instanceId: string, created: CreateInstance) {
+    const { clock, serverId, nextNumber, detachedEventLimit } = surroundings;
+    this.#surroundings = surroundings;
+    this.instanceId = instanceId;
+    this.#created = created;
+    this.#createdAt = clock.wall().toISOString();
+    this.#activeAt = clock.now();
+    this.#workspaceSourceRoots = created.workspaceSourceRoots;
+    const nextId = (): string => `${serverId}-${String(nextNumber())}`;
+    this.journal = new Journal({ clock, detachedLimit: detachedEventLimit });
+    this.turns = new Turns({ clock, journal: this.journal, nextTurnId: nextId });
+    this.permissions = new Permissions({ clock, journal: this.journal, nextRequestId: nextId });
+    this.#slot = new AgentSlot({
+      surroundings,
+      instanceId,
+      created,
+      listener: this.#listener(),
+      onStopping: async () => {
+        await this.#cancelLastTurn();
+      },
+      onEnded: (ended) => {
+        this.#agentEnded(ended);
+      },
+    });
+  }
+
+  /** The instance as it is enumerated: no environment, no command (CONTRACT-03). */
+  describe(): InstanceDescription {
+    const { executionId, sessionId, taskId, workspacePath } = this.#created;
+    const { nextSeq, unacknowledged, paused } = this.journal;
+    return {
+      instanceId: this.instanceId,
+      executionId,
+      sessionId,
+      taskId,
+      status: this.#status(),
+      agentPid: this.#slot.pid,
+      workspacePath,
+      createdAt: this.#createdAt,
+      attached: this.#stream !== null,
+      journal: { nextSeq, unacknowledged, paused },
+      activeTurnId: this.turns.active?.turnId ?? null,
+      retainedOutcomes: this.turns.retained,
+      providerSessionId: this.#providerSessionId,
+    };
+  }
+
+  /** What an execution is rebuilt from; holds secrets. */
+  reconstruction(): Reconstruction {
+    return {
+      providerSessionId: this.#providerSessionId,
+      workspaceSourceRoots: [...this.#workspaceSourceRoots],
+      environment: { ...this.#created.environment },
+      lastPromptGeneration: this.turns.lastPromptGeneration,
+    };
+  }
+
+  /** The last lines of the stderr of the agent that runs or ran last. */
+  readStderr(): ReturnType<AgentSlot['readStderr']> {
+    return this.#slot.readStderr();
+  }
+
+  /** The one explicit rebind of the source roots. */
+  setWorkspaceSourceRoots(roots: readonly string[]): void {
+    this.#workspaceSourceRoots = roots;
+  }
+
+  /** Starts an agent; resolves when it is ready for prompts. A failed start leaves the instance idle. */
+  async startAgent(start: StartAgent): Promise<StartedAgent> {
+    if (this.#stopping !== null) {
+      throw new ControlError('instance_not_found', `Instance ${this.instanceId} is being stopped.`);
+    }
+    const started = await this.#slot.start(start);
+    this.#providerSessionId = started.session.providerSessionId;
+    return started;
+  }
+
+  /** Stops the agent and all it started; the instance, its events and its outcomes stay. */
+  async stopAgent(): Promise<Exit> {
+    return await this.#slot.stop();
+  }
+
+  /** Accepts a prompt; the answer is the id of its turn. */
+  prompt({ promptGeneration, content }: Prompt): string {
+    const agent = this.#slot.ready();
+    const turn = this.turns.accept(promptGeneration, {
+      prompt: ({ turnId }) => {
+        agent.prompt(content, async (outcome) => {
+          const isFirst = await this.turns.settle(turnId, outcome);
+          if (!isFirst) this.#info({ turnId }, 'a late answer to a prompt was dropped');
+        });
+      },
+      cancel: () => {
+        agent.cancelTurn();
+      },
+    });
+    return turn.turnId;
+  }
+
+  /** Asks for the end of a turn, answering what the agent waits for; false when the turn is not active. */
+  cancel(turnId: string): boolean {
+    const isActive = this.turns.cancel(turnId);
+    // An agent may wait for these before it looks at anything else.
+    if (isActive) void this.permissions.cancelAll('turn_cancelled');
+    return isActive;
+  }
+
+  /** Makes a stream the instance's own; another one is closed. */
+  attach(stream: InstanceStream): void {
+    const before = this.#stream;
+    this.#stream = stream;
+    this.#touch();
+    before?.close('replaced');
+    this.journal.attach(stream);
+    this.permissions.attachmentChanged();
+  }
+
+  /** That stream has ended. */
+  detach(stream: InstanceStream): void {
+    if (this.#stream !== stream) return;
+    this.#stream = null;
+    this.#touch();
+    this.journal.detach(stream);
+    this.permissions.attachmentChanged();
+  }
+
+  /** Runs the work of one request; the instance is in use meanwhile. */
+  async during<T>(work: () => T | Promise<T>): Promise<T> {
+    this.#requestsInFlight += 1;
+    this.#touch();
+    try {
+      return await work();
+    } finally {
+      this.#requestsInFlight -= 1;
+      this.#touch();
+    }
+  }
+
+  /** Whether nobody has used it for that long. */
+  isIdle(idleTimeoutMs: number): boolean {
+    return isIdle(
+      {
+        attached: this.#stream !== null,
+        requestsInFlight: this.#requestsInFlight,
+        turnActive: this.turns.active !== null,
+        quietMs: this.#surroundings.clock.now() - this.#activeAt,
+      },
+      idleTimeoutMs,
+    );
+  }
+
+  /** Whether it is stopping for good or has stopped. */
+  get isStopping(): boolean {
+    return this.#stopping !== null;
+  }
+
+  /** Stops the instance for good: agent and all it started are gone when it resolves, undelivered events as well. */
+  async stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    await this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
+    await this.#slot.clear(() => {
+      this.journal.stop();
+    });
+    this.turns.stop();
+    this.#stream?.close('instanceStopped');
+  }
+
+  #listener(): AgentListener {
+    return {
+      publish: async (event) => {
+        this.#touch();
+        await this.#publish(event);
+      },
+      publishLossy: (event) => {
+        this.journal.publishLossy(event);
+      },
+      permissionAsked: async (asked, onOpened) => {
+        this.#touch();
+        await this.permissions.ask({ ...asked, turnId: this.turns.active?.turnId ?? null }, onOpened);
+      },
+      permissionWithdrawn: async (requestId) => {
+        await this.permissions.cancel(requestId, 'agent_withdrew');
+      },
+    };
+  }
+
+  async #cancelLastTurn(): Promise<void> {
+    const { active } = this.turns;
+    if (active === null) return;
+    this.cancel(active.turnId);
+    await within(this.#surroundings.clock, LAST_WORDS_MS, this.turns.untilEnded());
+  }
+
+  // Nothing here waits for room: the journal takes events in the order in which they were handed to it.
+  #agentEnded(ended: EndedAgent): void {
+    const { active } = this.turns;
+    const { code, signal, stderr, expected, protocolError } = ended;
+    if (protocolError !== null) {
+      const promptGeneration = active?.promptGeneration ?? 0;
+      void this.#publish({
+        type: 'agent_error',
+        code: 'agent_protocol_error',
+        message: protocolError,
+        promptGeneration,
+      });
+    }
+    if (active !== null) void this.turns.settle(active.turnId, exitOutcome(ended));
+    void this.permissions.cancelAll('agent_exited');
+    void this.#publish({ type: 'agent_exited', code, signal, stderr, expected });
+  }
+
+  async #publish(event: CoveredEvent): Promise<void> {
+    try {
+      await this.journal.publish(event);
+    } catch (error) {
+      // The instance stops: its undelivered events go with it.
+      if (!(error instanceof JournalStoppedError)) throw error;
+    }
+  }
+
+  #status(): InstanceDescription['status'] {
+    if (this.#stopping !== null) return 'stopping';
+    const { status } = this.#slot;
+    return status === 'ready' && this.turns.active !== null ? 'running' : status;
+  }
+
+  #touch(): void {
+    this.#activeAt = this.#surroundings.clock.now();
+  }
+
+  #info(facts: LogFacts, message: string): void {
+    this.#surroundings.log.info({ instanceId: this.instanceId, ...facts }, message);
+  }
+}
+
+function exitOutcome({ code, signal }: Exit): TurnOutcome {
+  const how = signal === null ? `exit code ${String(code)}` : `signal ${signal}`;
+  return {
+    kind: 'failed',
+    stopReason: 'agent_exited',
+    error: { code: 'agent_exited', message: `The agent ended during the turn (${how}).` },
+  };
+}

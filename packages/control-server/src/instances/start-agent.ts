@@ -1,0 +1,101 @@
+import type { StartAgent, StartedAgent } from '@holdfast/control-protocol';
+import { AgentGoneError } from '../agent/acp-connection.ts';
+import type { Exit } from '../agent/agent-process.ts';
+import { Agent, type AgentOptions } from '../agent/agent.ts';
+import { AgentProtocolError } from '../agent/open-session.ts';
+import type { Clock } from '../ports/clock.ts';
+import { StartAbortedError, StartTimeoutError, startFailure, type StartPhase } from './start-failure.ts';
+
+/** How long an agent has to answer `initialize`, and how long to open its session: heavy agents take seconds of CPU. */
+export interface StartBudgets {
+  readonly initializeMs: number;
+  readonly sessionMs: number;
+}
+
+export const START_BUDGETS: StartBudgets = { initializeMs: 300_000, sessionMs: 300_000 };
+
+/** An agent that is ready for prompts. */
+export interface ReadyAgent {
+  readonly agent: Agent;
+  readonly started: StartedAgent;
+}
+
+/**
+ * One attempt to start an agent. When it fails, or the signal aborts, all of the child is gone before it rejects with the
+ * `ControlError` to answer.
+ */
+export async function attemptStart(
+  options: AgentOptions,
+  start: StartAgent,
+  limits: { readonly budgets: StartBudgets; readonly signal: AbortSignal },
+): Promise<ReadyAgent> {
+  let phase: StartPhase = 'spawn';
+  let agent: Agent | null = null;
+  const deadline = new PhaseDeadline(options.clock, limits.signal);
+  try {
+    agent = await Agent.launch(options, start);
+    deadline.restart(limits.budgets.initializeMs);
+    const opening = agent.open(start, (next) => {
+      phase = next;
+      if (next === 'session') deadline.restart(limits.budgets.sessionMs);
+    });
+    const started = await Promise.race([opening, deadline.passed, brokenOutput(agent)]);
+    return { agent, started };
+  } catch (error) {
+    const exit = agent === null ? null : await endFailed(agent, error);
+    throw startFailure(error, phase, exit);
+  } finally {
+    deadline.cancel();
+  }
+}
+
+/** Ends what is left of a failed start; gives how the process had ended by itself, if it had. */
+async function endFailed(agent: Agent, error: unknown): Promise<Exit | null> {
+  const exit = error instanceof AgentGoneError ? await agent.exit() : agent.knownExit;
+  await agent.end();
+  agent.release();
+  return exit;
+}
+
+/** Rejects when the agent's output breaks; an output that merely ends fails the request that waits for it. */
+async function brokenOutput(agent: Agent): Promise<never> {
+  const end = await agent.outputEnd;
+  if (end.kind === 'broken') throw new AgentProtocolError(end.message);
+  return await new Promise<never>(() => undefined);
+}
+
+/** Rejects when the phase takes too long or the start is to be given up. */
+class PhaseDeadline {
+  readonly passed: Promise<never>;
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  readonly #reject: (error: Error) => void;
+  #cancelTimer = (): void => undefined;
+
+  constructor(clock: Clock, signal: AbortSignal) {
+    this.#clock = clock;
+    this.#signal = signal;
+    const { promise, reject } = Promise.withResolvers<never>();
+    this.passed = promise;
+    this.#reject = reject;
+    promise.catch(() => undefined);
+    signal.addEventListener('abort', this.#onAbort, { once: true });
+    if (signal.aborted) this.#onAbort();
+  }
+
+  restart(limitMs: number): void {
+    this.#cancelTimer();
+    this.#cancelTimer = this.#clock.setTimer(limitMs, () => {
+      this.#reject(new StartTimeoutError(limitMs));
+    });
+  }
+
+  cancel(): void {
+    this.#cancelTimer();
+    this.#signal.removeEventListener('abort', this.#onAbort);
+  }
+
+  readonly #onAbort = (): void => {
+    this.#reject(new StartAbortedError());
+  };
+}

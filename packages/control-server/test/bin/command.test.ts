@@ -1,0 +1,234 @@
+import { readFileSync, readlinkSync } from 'node:fs';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { describe, expect, it, jest } from '@jest/globals';
+import { processIsAlive, runProgram, testHome, waitForExit } from '@holdfast/testbeds';
+import { EXIT_CODES, controlServerCommand } from '../../src/index.ts';
+import { acceleratedCommand, commandServer, failingCommand } from '../support/command-server.ts';
+import { InstanceOf, NONCE, isType, readUntil } from '../support/owned-server.ts';
+
+jest.setTimeout(60_000);
+
+const run = async (
+  args: readonly string[],
+  env: Record<string, string> = {},
+  input = `{"nonce":"${NONCE}"}\n`,
+) =>
+  await runProgram([...controlServerCommand(), ...args], {
+    env: { NODE_OPTIONS: undefined, ...env },
+    input,
+    timeoutMs: 20_000,
+  });
+
+describe('the command', () => {
+  it('shows its help and its version', async () => {
+    const help = await run(['--help']);
+    expect(help).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('--bootstrap') });
+    expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  const REFUSED: ReadonlyArray<readonly [string, string[], Record<string, string>, RegExp]> = [
+    ['no home', [], {}, /--home DIR is required/],
+    ['an unknown argument', ['--home', 'H', '--tpyo'], {}, /--tpyo/],
+    ['a port out of range', ['--home', 'H', '--port', '65536'], {}, /--port 65536 .* 0 to 65535/],
+    [
+      'a lifetime it does not know',
+      ['--home', 'H', '--lifetime', 'long'],
+      {},
+      /--lifetime long .*detached or bound/,
+    ],
+    [
+      'a bootstrap it does not know',
+      ['--home', 'H', '--bootstrap', 'argv'],
+      {},
+      /--bootstrap argv .*stdin or file:PATH/,
+    ],
+    [
+      'a bootstrap file that is missing',
+      ['--home', 'H', '--bootstrap', 'file:/no/such'],
+      {},
+      /\/no\/such .*ENOENT/,
+    ],
+    [
+      'an event limit of 0 [SURVIVAL-001.8]',
+      ['--home', 'H'],
+      { KANDEV_ACP_DETACHED_EVENT_LIMIT: '0' },
+      /detachedEventLimit = "0" \(from environment KANDEV_ACP_DETACHED_EVENT_LIMIT\).* 1 to 10000/,
+    ],
+    [
+      'an event limit above 10000 [SURVIVAL-001.8]',
+      ['--home', 'H'],
+      { KANDEV_ACP_DETACHED_EVENT_LIMIT: '10001' },
+      /"10001".* 1 to 10000/,
+    ],
+    [
+      'an event limit that is no number [SURVIVAL-001.8]',
+      ['--home', 'H'],
+      { KANDEV_ACP_DETACHED_EVENT_LIMIT: '1.5' },
+      /"1.5"/,
+    ],
+    ['a period that is none', ['--home', 'H'], { KANDEV_ACP_UNOWNED_PERIOD: '10' }, /unownedPeriod = "10"/],
+  ];
+  it.each(REFUSED)('does not start with %s', async (_name, args, env, message) => {
+    await using home = await testHome();
+    const result = await run(
+      args.map((arg) => (arg === 'H' ? home.path('home') : arg)),
+      env,
+    );
+    expect(result).toMatchObject({ exitCode: EXIT_CODES.notAccepted, stdout: '' });
+    expect(result.stderr).toMatch(message);
+    expect(() => readFileSync(home.path('home', 'logs', 'control-server.log'))).toThrow('ENOENT');
+  });
+
+  it('does not start without a nonce, and tells nothing of what it read instead', async () => {
+    await using home = await testHome();
+    const result = await run(['--home', home.root], {}, '{"nonsense":"confidential"}\n');
+    expect(result).toMatchObject({ exitCode: EXIT_CODES.notAccepted, stdout: '' });
+    expect(result.stderr).toContain('{"nonce": "..."}');
+    expect(result.stderr).not.toContain('confidential');
+  });
+
+  it('does not start with a home that is a file, nor where it cannot be made', async () => {
+    await using home = await testHome();
+    await writeFile(home.path('file'), '');
+    for (const path of [home.path('file'), home.path('file', 'below'), '/proc/nowhere']) {
+      const result = await run(['--home', path]);
+      expect(result).toMatchObject({ exitCode: EXIT_CODES.notAccepted, stdout: '' });
+      expect(result.stderr).toContain(path);
+    }
+  });
+
+  it('does not start when its port is taken or its log cannot be written', async () => {
+    await using home = await testHome();
+    const squatter = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => squatter.once('listening', resolve));
+    const address = squatter.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const taken = await run(['--home', home.root, '--port', String(port)]);
+    expect(taken).toMatchObject({
+      exitCode: EXIT_CODES.cannotListen,
+      stderr: expect.stringContaining('EADDRINUSE'),
+    });
+    squatter.close();
+    const unwritable = await run(['--home', home.root, '--log-file', '/proc/no.log']);
+    expect(unwritable).toMatchObject({
+      exitCode: EXIT_CODES.cannotLog,
+      stderr: expect.stringContaining('/proc/no.log'),
+    });
+  });
+
+  it('takes the nonce from a file', async () => {
+    await using home = await testHome();
+    await writeFile(home.path('nonce'), `{"nonce":"${NONCE}"}\n`);
+    await chmod(home.path('nonce'), 0o600);
+    await using server = await commandServer(home, { args: ['--bootstrap', `file:${home.path('nonce')}`] });
+    await server.client.call('shutdown', {});
+    expect(await server.program.exited).toEqual({ exitCode: EXIT_CODES.stopped, signal: null });
+  });
+});
+
+describe('a detached server', () => {
+  it('lets go of its standard streams for good and logs to its file alone', async () => {
+    await using home = await testHome();
+    await using server = await commandServer(home);
+    for (const fd of [0, 1, 2]) {
+      expect(readlinkSync(`/proc/${String(server.pid)}/fd/${String(fd)}`)).toBe('/dev/null');
+    }
+    const instance = await InstanceOf.create(
+      { client: server.client, home },
+      { environment: { TOKEN: 'env-secret' } },
+    );
+    await instance.start();
+    const { credential } = await server.client.call('rotate', {});
+    await server.client.withCredential(credential).call('shutdown', {});
+    await server.program.exited;
+    expect(server.program.lines()).toHaveLength(1);
+    expect(server.program.lines('stderr')).toEqual([]);
+    const log = await readFile(home.path('logs', 'control-server.log'), 'utf8');
+    expect(log).toContain('the server listens');
+    for (const secret of [NONCE, credential, 'env-secret']) expect(log).not.toContain(secret);
+  });
+
+  it('goes on, agent and all, after SIGHUP and the end of its parent’s pipes', async () => {
+    await using home = await testHome();
+    await using server = await commandServer(home);
+    const instance = await InstanceOf.create({ client: server.client, home });
+    await instance.start();
+    server.program.endInput();
+    server.program.kill('SIGHUP');
+    server.program.kill('SIGPIPE');
+    await using stream = await instance.attach(0);
+    await instance.prompt(1, { step: 'say', text: 'still here' });
+    await readUntil(stream, isType('turn_ended'));
+    await server.client.call('shutdown', {});
+    expect(await server.program.exited).toEqual({ exitCode: 0, signal: null });
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('stops in order at %s', async (signal) => {
+    await using home = await testHome();
+    await using server = await commandServer(home);
+    const instance = await InstanceOf.create({ client: server.client, home });
+    const { agentPid } = await instance.start();
+    server.program.kill(signal);
+    expect(await server.program.exited).toEqual({ exitCode: EXIT_CODES.stopped, signal: null });
+    expect(processIsAlive(agentPid)).toBe(false);
+  });
+
+  it('stops everything and ends for any acceptable credential, without an adoption [OWNERSHIP-002.9]', async () => {
+    await using home = await testHome();
+    await using server = await commandServer(home);
+    const instance = await InstanceOf.create({ client: server.client, home });
+    const { agentPid } = await instance.start();
+    await server.client.call('rotate', {});
+    expect(await server.client.call('shutdown', {})).toEqual({ stopping: true, instances: 1 });
+    expect(await server.program.exited).toEqual({ exitCode: EXIT_CODES.stopped, signal: null });
+    expect(processIsAlive(agentPid)).toBe(false);
+  });
+
+  it('stops instances and agents and ends when nobody owns it for the period [OWNERSHIP-003.1]', async () => {
+    await using home = await testHome();
+    await using server = await commandServer(home, {
+      command: acceleratedCommand(30),
+      env: { KANDEV_ACP_UNOWNED_PERIOD: '1m', KANDEV_ACP_IDLE_TIMEOUT: '0' },
+    });
+    const instance = await InstanceOf.create({ client: server.client, home });
+    const { agentPid } = await instance.start();
+    const claimedAt = performance.now();
+    await server.client.call('claim', {});
+    const stream = await instance.attach(0);
+    await instance.prompt(1, { step: 'silence' });
+    expect(await server.program.exited).toEqual({ exitCode: EXIT_CODES.unowned, signal: null });
+    expect(performance.now() - claimedAt).toBeGreaterThanOrEqual(60_000 / 30);
+    expect(processIsAlive(agentPid)).toBe(false);
+    expect((await stream.ended).code).toBe(4005);
+  });
+});
+
+describe('a server with a bug', () => {
+  it('stops its agents, says where it was, and ends', async () => {
+    await using home = await testHome();
+    await using server = await commandServer(home, { command: failingCommand() });
+    const instance = await InstanceOf.create({ client: server.client, home });
+    const { agentPid } = await instance.start();
+    server.program.kill('SIGUSR2');
+    expect(await server.program.exited).toEqual({ exitCode: EXIT_CODES.internal, signal: null });
+    expect(processIsAlive(agentPid)).toBe(false);
+    const log = await readFile(home.path('logs', 'control-server.log'), 'utf8');
+    expect(log).toContain('failing-server.ts');
+    expect(log).not.toContain('may hold anything');
+  });
+});
+
+describe('a bound server', () => {
+  it('ends with its parent, and its agents with it', async () => {
+    await using home = await testHome();
+    await using server = await commandServer(home, { args: ['--lifetime', 'bound'] });
+    const instance = await InstanceOf.create({ client: server.client, home });
+    const { agentPid } = await instance.start();
+    server.program.kill('SIGINT');
+    expect((await instance.describe()).status).toBe('ready');
+    server.program.endInput();
+    expect(await server.program.exited).toEqual({ exitCode: EXIT_CODES.stopped, signal: null });
+    await waitForExit(agentPid, { withinMs: 1000, reason: 'its server has ended' });
+  });
+});

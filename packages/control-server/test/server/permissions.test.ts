@@ -1,0 +1,134 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { until } from '@holdfast/testbeds';
+import { InstanceOf, SETTINGS, isType, ownedServer, readUntil, textsOf } from '../support/owned-server.ts';
+import { fastClock } from '../support/manual-clock.ts';
+
+jest.setTimeout(60_000);
+
+const FULL_AT_TWO = { ...SETTINGS, detachedEventLimit: 2 };
+
+describe('permissions', () => {
+  it('asks the backend, gives its answer to the agent, and knows a late second answer', async () => {
+    await using owned = await ownedServer();
+    const instance = await InstanceOf.create(owned);
+    await instance.start();
+    await using stream = await instance.attach(0);
+    const turnId = await instance.prompt(1, { step: 'permission', title: 'Delete all' });
+    const asked = await readUntil(stream, isType('permission_requested'));
+    const { instanceId } = instance;
+    const { permissions } = await owned.client.call('listPermissions', { instanceId });
+    expect(permissions).toMatchObject([{ turnId, toolCall: { title: 'Delete all' } }]);
+    expect(asked.at(-1)?.event).toEqual({ type: 'permission_requested', permission: permissions[0] });
+    const requestId = permissions[0]?.requestId ?? '';
+
+    const answer = owned.client.call('answerPermission', { instanceId, requestId, optionId: 'not-offered' });
+    await expect(answer).rejects.toMatchObject({ code: 'permission_option_not_offered' });
+    const unknown = owned.client.call('answerPermission', {
+      instanceId,
+      requestId: 'unknown',
+      cancelled: true,
+    });
+    await expect(unknown).rejects.toMatchObject({ code: 'permission_not_found' });
+    await owned.client.call('answerPermission', { instanceId, requestId, optionId: 'reject' });
+    const events = await readUntil(stream, isType('turn_ended'));
+    expect(textsOf(events)).toEqual(['permission: reject']);
+    const late = owned.client.call('answerPermission', { instanceId, requestId, optionId: 'allow' });
+    await expect(late).rejects.toMatchObject({ code: 'permission_stale' });
+  });
+
+  it('answers at once where everything is allowed', async () => {
+    await using owned = await ownedServer();
+    const instance = await InstanceOf.create(owned);
+    await instance.start({ approval: 'allow' });
+    await using stream = await instance.attach(0);
+    await instance.prompt(1, { step: 'permission', title: 'x' });
+    const events = await readUntil(stream, isType('turn_ended'));
+    expect(textsOf(events)).toEqual(['permission: allow']);
+    expect(events.some(isType('permission_requested'))).toBe(false);
+  });
+
+  it('answers open requests with "cancelled" when the turn is cancelled', async () => {
+    await using owned = await ownedServer();
+    const instance = await InstanceOf.create(owned);
+    await instance.start();
+    await using stream = await instance.attach(0);
+    const turnId = await instance.prompt(1, { step: 'permission', title: 'x' });
+    await readUntil(stream, isType('permission_requested'));
+    await owned.client.call('cancel', { instanceId: instance.instanceId, turnId });
+    const events = await readUntil(stream, isType('turn_ended'));
+    expect(events[0]?.event).toMatchObject({ type: 'permission_cancelled', reason: 'turn_cancelled' });
+    expect(events.at(-1)?.event).toMatchObject({ outcome: { kind: 'cancelled' } });
+  });
+
+  it('closes a request that the agent withdraws', async () => {
+    await using owned = await ownedServer();
+    const instance = await InstanceOf.create(owned);
+    await instance.start();
+    await using stream = await instance.attach(0);
+    await instance.prompt(1, { step: 'permission', title: 'x', withdrawAfterMs: 20 });
+    const events = await readUntil(stream, isType('turn_ended'));
+    expect(events.find(isType('permission_cancelled'))?.event).toMatchObject({ reason: 'agent_withdrew' });
+    expect(textsOf(events)).toEqual(['permission: cancelled']);
+  });
+
+  it('closes the requests of an agent that exits', async () => {
+    await using owned = await ownedServer();
+    const instance = await InstanceOf.create(owned);
+    await instance.start();
+    await using stream = await instance.attach(0);
+    await instance.prompt(1, { step: 'permission', title: 'x' });
+    await readUntil(stream, isType('permission_requested'));
+    process.kill((await instance.describe()).agentPid ?? 0, 'SIGKILL');
+    const events = await readUntil(stream, isType('agent_exited'));
+    expect(events.map(({ event }) => event.type)).toEqual([
+      'turn_ended',
+      'permission_cancelled',
+      'agent_exited',
+    ]);
+    expect(events[1]?.event).toMatchObject({ reason: 'agent_exited' });
+  });
+
+  it('parks a request while detached, for longer than an attached one would wait, then announces it [SURVIVAL-001.9] [CONTRACT-14]', async () => {
+    const clock = fastClock(20);
+    await using owned = await ownedServer({ clock, settings: FULL_AT_TWO });
+    const instance = await InstanceOf.create(owned);
+    await instance.start();
+    await instance.prompt(1, { step: 'say', text: 'fills it' }, { step: 'permission', title: 'x' });
+    await instance.untilIt('the announcement to wait', ({ journal }) => journal.paused);
+    const parkedAt = clock.now();
+    await instance.untilIt('three limits to pass', () => clock.now() - parkedAt > 15_000);
+    const { instanceId } = instance;
+    expect((await owned.client.call('listPermissions', { instanceId })).permissions).toHaveLength(1);
+
+    await using stream = await instance.attach(0);
+    const events = await readUntil(stream, isType('permission_requested'));
+    expect(events.map(({ event }) => event.type)).toEqual([
+      'turn_started',
+      'session_update',
+      'permission_requested',
+    ]);
+    expect((await owned.client.call('listPermissions', { instanceId })).permissions).toHaveLength(1);
+  });
+
+  it('cancels a request that finds no room for five seconds while attached [CONTRACT-14]', async () => {
+    await using owned = await ownedServer({ clock: fastClock(10) });
+    const instance = await InstanceOf.create(owned);
+    await instance.start();
+    await using stream = await instance.attach(0);
+    await instance.prompt(1, { step: 'chunks', count: 999 }, { step: 'permission', title: 'x' });
+    await readUntil(stream, ({ seq }) => seq === 1000);
+    await instance.untilIt('the announcement to wait', ({ journal }) => journal.paused);
+    const { instanceId } = instance;
+    await until(
+      async () => (await owned.client.call('listPermissions', { instanceId })).permissions.length === 0,
+      {
+        reason: 'the request to be cancelled',
+        withinMs: 10_000,
+      },
+    );
+    stream.acknowledge(1000);
+    const events = await readUntil(stream, isType('turn_ended'));
+    expect(events[0]?.event).toMatchObject({ type: 'permission_cancelled', reason: 'announcement_timeout' });
+    expect(textsOf(events)).toEqual(['permission: cancelled']);
+  });
+});

@@ -1,0 +1,63 @@
+import type { Clock } from '../../src/ports/clock.ts';
+
+interface Timer {
+  readonly dueAt: number;
+  readonly action: () => void;
+}
+
+/** A clock that moves when a test says so. */
+export class ManualClock implements Clock {
+  #now = 0;
+  #timers: Timer[] = [];
+
+  now(): number {
+    return this.#now;
+  }
+
+  wall(): Date {
+    return new Date(Date.UTC(2026, 0, 1) + this.#now);
+  }
+
+  setTimer(delayMs: number, action: () => void): () => void {
+    const timer = { dueAt: this.#now + delayMs, action };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+
+  /** How many timers wait. */
+  get pending(): number {
+    return this.#timers.length;
+  }
+
+  /** Moves on, running what becomes due, in order. */
+  advance(ms: number): void {
+    const until = this.#now + ms;
+    for (;;) {
+      const next = this.#timers.toSorted((a, b) => a.dueAt - b.dueAt).find(({ dueAt }) => dueAt <= until);
+      if (next === undefined) break;
+      this.#timers = this.#timers.filter((other) => other !== next);
+      this.#now = next.dueAt;
+      next.action();
+    }
+    this.#now = until;
+  }
+}
+
+/** The machine's clock, `factor` times as fast. */
+export function fastClock(factor: number): Clock {
+  const start = performance.now();
+  const wallStart = Date.now();
+  const passed = (): number => (performance.now() - start) * factor;
+  return {
+    now: passed,
+    wall: () => new Date(wallStart + passed()),
+    setTimer: (delayMs, action) => {
+      const timeout = setTimeout(action, delayMs / factor);
+      return () => {
+        clearTimeout(timeout);
+      };
+    },
+  };
+}
