@@ -8,6 +8,7 @@ import { HomeNotUsableError } from '../server/options.ts';
 import { packageVersion } from '../server/package-root.ts';
 import { ArgumentError, USAGE, readArguments, type CommandArguments } from './arguments.ts';
 import { readNonce } from './bootstrap-nonce.ts';
+import { closeInheritedDescriptors } from './inherited-descriptors.ts';
 import { letGoOfStandardStreams, writeTo } from './standard-streams.ts';
 
 /** What the process was started with. */
@@ -39,6 +40,7 @@ async function runServer(
   args: CommandArguments,
   { environment, clock = systemClock() }: CommandInput,
 ): Promise<number> {
+  if (args.lifetime === 'detached') closeInheritedDescriptors();
   const settings = resolveSettings({ environment: serverSettingsOf(environment) });
   const nonce = readNonce(args.bootstrap);
   const { home, listenHost, port, logFile, lifetime } = args;

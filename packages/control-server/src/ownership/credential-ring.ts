@@ -8,7 +8,7 @@ export interface HeldCredential {
 
 /**
  * Who may do what: the newest credential drives; the one it directly superseded may only adopt again or shut down, until
- * the newest is confirmed or one unowned period has passed since the rotation. There are never more than these two
+ * the newest is confirmed or one unowned period has passed since it last rotated. There are never more than these two
  * (OWNERSHIP-002.8).
  */
 export interface CredentialRing {
@@ -95,12 +95,18 @@ export function reduceRing(ring: CredentialRing, event: RingEvent): RingStep {
 
 function rotate(ring: CredentialRing, event: Extract<RingEvent, { type: 'rotate' }>): RingStep {
   const standing = standingOf(ring, event.presented, event.now);
+  const acceptableUntil = event.now + event.unownedPeriodMs;
   if (standing === 'unknown' || ring.newest === null) return refused(ring, 'credential_unknown');
   if (standing === 'superseded') {
-    return { ring, answer: { kind: 'issued', held: ring.newest, replayed: true } };
+    // A backend that came back in time keeps its window, as it keeps the server: each replay renews ownership too.
+    const superseded = ring.superseded && { ...ring.superseded, acceptableUntil };
+    return {
+      ring: { ...ring, superseded },
+      answer: { kind: 'issued', held: ring.newest, replayed: true },
+    };
   }
   const held = { rotationId: ring.newest.rotationId + 1, credential: event.fresh };
-  const superseded = { ...ring.newest, acceptableUntil: event.now + event.unownedPeriodMs };
+  const superseded = { ...ring.newest, acceptableUntil };
   return {
     ring: { newest: held, superseded, confirmed: false },
     answer: { kind: 'issued', held, replayed: false },

@@ -1,8 +1,9 @@
-import { readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { describe, expect, it, jest } from '@jest/globals';
-import { processIsAlive, runProgram, testHome, waitForExit } from '@holdfast/testbeds';
+import { processIsAlive, runProgram, startProgram, testHome, waitForExit } from '@holdfast/testbeds';
+import { z } from 'zod';
 import { EXIT_CODES, controlServerCommand } from '../../src/index.ts';
 import { acceleratedCommand, commandServer, failingCommand } from '../support/command-server.ts';
 import { InstanceOf, NONCE, isType, readUntil } from '../support/owned-server.ts';
@@ -147,6 +148,33 @@ describe('a detached server', () => {
     const log = await readFile(home.path('logs', 'control-server.log'), 'utf8');
     expect(log).toContain('the server listens');
     for (const secret of [NONCE, credential, 'env-secret']) expect(log).not.toContain(secret);
+  });
+
+  it('keeps nothing open that its parent had open', async () => {
+    await using home = await testHome();
+    const held = home.path('held-open');
+    const [program, ...args] = [...controlServerCommand(), '--home', home.root];
+    // Node passes on only what lies beyond the descriptors that it knows of.
+    const parent = `
+      const { openSync } = require('node:fs');
+      const stdio = ['pipe', 'inherit', 'inherit', ...Array(37).fill('ignore'), openSync(${JSON.stringify(held)}, 'w')];
+      const child = require('node:child_process').spawn(${JSON.stringify(program)}, ${JSON.stringify(args)}, { stdio });
+      child.stdin.end('{"nonce":"n"}\\n');`;
+    await using launcher = await startProgram([process.execPath, '-e', parent]);
+    const line: unknown = JSON.parse(await launcher.nextLine('serverId', { withinMs: 10_000 }));
+    const { pid } = z.object({ pid: z.number() }).parse(line);
+    const targets = readdirSync(`/proc/${String(pid)}/fd`).map((fd) => {
+      try {
+        return readlinkSync(`/proc/${String(pid)}/fd/${fd}`);
+      } catch {
+        return 'closed meanwhile';
+      }
+    });
+    expect(existsSync(held)).toBe(true);
+    expect(targets).toContain('/dev/null');
+    expect(targets).not.toContain(held);
+    process.kill(pid, 'SIGTERM');
+    await waitForExit(pid, { withinMs: 10_000, reason: 'the server to stop' });
   });
 
   it('goes on, agent and all, after SIGHUP and the end of its parent’s pipes', async () => {
