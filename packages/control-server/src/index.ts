@@ -1,4 +1,4 @@
-export { CannotListenError } from './http/listener.ts';
+export { CannotListenError } from './http/cannot-listen-error.ts';
 export type { StartBudgets } from './instances/start-agent.ts';
 export type { ShutdownCause } from './ownership/shutdown-latch.ts';
 export type { Clock } from './ports/clock.ts';

@@ -1,6 +1,6 @@
 import { SETTINGS, SettingError, resolveSettings } from '@holdfast/control-protocol';
 import { errorFacts } from '../diagnostics/log.ts';
-import { CannotListenError } from '../http/listener.ts';
+import { CannotListenError } from '../http/cannot-listen-error.ts';
 import { systemClock, type Clock } from '../ports/clock.ts';
 import { CannotLogError, startControlServer, type ControlServer } from '../server/control-server.ts';
 import { EXIT_CODES } from '../server/exit-codes.ts';

@@ -3,32 +3,11 @@ import type { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { invalidRequest } from '@holdfast/control-protocol';
 import { within, type Clock } from '../ports/clock.ts';
-import { systemCode } from '../ports/system-error.ts';
 import { answerOnSocket, errorAnswer } from './answer.ts';
+import { CannotListenError } from './cannot-listen-error.ts';
 import { dispatch, type DispatchOptions } from './dispatch.ts';
 import type { EventStreams } from './event-streams.ts';
 import { ownAddresses, type OwnAddresses } from './own-addresses.ts';
-
-/** The server cannot listen where it was told to. */
-export class CannotListenError extends Error {
-  override readonly name = 'CannotListenError';
-  readonly code = 'cannot_listen';
-  readonly host: string;
-  readonly port: number;
-
-  constructor(facts: { host: string; port: number; cause: unknown }) {
-    const { host, port, cause } = facts;
-    const why = systemCode(cause) ?? 'unknown';
-    super(
-      `Cannot listen on ${host} port ${String(port)}: ${why}. Choose another port, or 0 for a free one.`,
-      {
-        cause,
-      },
-    );
-    this.host = host;
-    this.port = port;
-  }
-}
 
 // Answers under way, such as that to a shutdown, may still go out.
 const LAST_ANSWERS_MS = 2000;

@@ -1,0 +1,22 @@
+import { systemCode } from '../ports/system-error.ts';
+
+/** The server cannot listen where it was told to. */
+export class CannotListenError extends Error {
+  override readonly name = 'CannotListenError';
+  readonly code = 'cannot_listen';
+  readonly host: string;
+  readonly port: number;
+
+  constructor(facts: { host: string; port: number; cause: unknown }) {
+    const { host, port, cause } = facts;
+    const why = systemCode(cause) ?? 'unknown';
+    super(
+      `Cannot listen on ${host} port ${String(port)}: ${why}. Choose another port, or 0 for a free one.`,
+      {
+        cause,
+      },
+    );
+    this.host = host;
+    this.port = port;
+  }
+}
