@@ -8,13 +8,13 @@ export interface BackendProcess {
   readonly pid: number;
   /** Resolves with the exit code, or the signal that ended it. */
   readonly ended: Promise<string>;
-  /** SIGKILL to the backend and everything in its process group. */
-  kill(): void;
+  /** SIGKILL to the backend and everything in its process group; false when it had ended before. */
+  kill(): boolean;
 }
 
 /** Starts a backend; `onMessage` hears what it tells. What it writes to stderr comes out on ours. */
 export function startBackend(
-  role: 'first' | 'second',
+  role: 'first' | 'second' | 'last',
   scenarioFile: string,
   onMessage: (message: BackendMessage) => void,
 ): BackendProcess {
@@ -37,7 +37,9 @@ export function startBackend(
       });
     }),
     kill: () => {
+      if (child.exitCode !== null || child.signalCode !== null) return false;
       process.kill(-pid, 'SIGKILL');
+      return true;
     },
   };
 }

@@ -1,4 +1,7 @@
-/** A small backend, the program that a user of Holdfast would write. Run by the demo as `backend.ts first|second FILE`. */
+/**
+ * A small backend, the program that a user of Holdfast would write. Run by the demo as `backend.ts first|second|last FILE`: the
+ * first begins, the second goes on, the last stops what is left when the demo did not get that far.
+ */
 import { readFile } from 'node:fs/promises';
 import { createHost, type Host, type Session } from '@holdfast/host';
 import { standalone } from '@holdfast/executor-standalone';
@@ -23,7 +26,14 @@ const host = await createHost({
     if (event.name === 'turn.outcome') tell({ kind: 'applied', turnId: event.turnId });
   },
 });
-await (role === 'first' ? begin(host) : goOn(host));
+const roles = { first: begin, second: goOn, last: stopAll };
+try {
+  await (role === 'first' || role === 'second' ? roles[role] : roles.last)(host);
+} catch (error) {
+  tell({ kind: 'said', text: error instanceof Error ? error.message : String(error) });
+  await host.close({ agents: 'stop' });
+  process.exitCode = 1;
+}
 
 /** The first life: three sessions, one prompt each. It never gets to an end of its own. */
 async function begin(first: Host): Promise<void> {
@@ -52,6 +62,10 @@ async function goOn(second: Host): Promise<void> {
   const results = await Promise.all(scenario.sessions.map(async (session) => await finish(second, session)));
   tell({ kind: 'result', sessions: results });
   await second.close({ agents: 'stop' });
+}
+
+async function stopAll(last: Host): Promise<void> {
+  await last.close({ agents: 'stop' });
 }
 
 async function finish(second: Host, { name, asks, followUp }: DemoSession): Promise<SessionResult> {

@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startBackend } from './backend-process.ts';
+import { startBackend, type BackendProcess } from './backend-process.ts';
 import type { BackendMessage, SessionResult } from './messages.ts';
 import { anyAgentScenario, scriptedScenario, type Scenario } from './scenario.ts';
 import { judge } from './verdict.ts';
@@ -22,34 +22,43 @@ function say(who: string, what: string): void {
 
 const { values } = parseArgs({ options: { agent: { type: 'string' } } });
 const folder = await realpath(await mkdtemp(join(tmpdir(), 'holdfast-demo-')));
+const scenarioFile = join(folder, 'scenario.json');
 const scenario =
   values.agent === undefined
     ? scriptedScenario(folder)
     : anyAgentScenario(folder, values.agent, definedOnly(process.env));
+const stopped = Promise.withResolvers<string>();
+process.once('SIGINT', () => {
+  stopped.resolve('it was interrupted');
+});
 const watchdog = setTimeout(() => {
-  say('demo', `not done after ${String(LONGEST_MS / 60_000)} minutes; what it left is in ${folder}`);
-  process.exit(1);
+  stopped.resolve(`it was not done after ${String(LONGEST_MS / 60_000)} minutes`);
 }, LONGEST_MS);
-const faults = await run(scenario);
+const running = new Set<BackendProcess>();
+
+const faults = await Promise.race([run(scenario), stopped.promise.then((why) => [why])]);
 clearTimeout(watchdog);
-if (faults.length > 0) {
-  process.stdout.write(
-    `\nNOT as promised: ${faults.join('; ')}\nThe control server's log: ${folder}/home/logs\n`,
-  );
-  process.exitCode = 1;
-} else {
+if (faults.length === 0) {
   await rm(folder, { recursive: true });
+} else {
+  await stopWhatIsLeft();
+  process.stdout.write(
+    `\nNOT as promised: ${faults.join('; ')}\nThe control server's log is in ${scenario.home}/logs\n`,
+  );
 }
+process.exit(faults.length === 0 ? 0 : 1);
 
 async function run({ sessions, home, goFile, doneFile }: Scenario): Promise<readonly string[]> {
   for (const { workspace } of sessions) await mkdir(workspace, { recursive: true });
-  const scenarioFile = join(folder, 'scenario.json');
   await writeFile(scenarioFile, JSON.stringify(scenario), { mode: 0o600 });
 
   const before = new Map<string, { agentPid: number; turnId: string }>();
   const applied = new Map<string, number>();
   const showing = new Map<string, number>();
-  const midTurn = Promise.withResolvers<void>();
+  const midTurn = Promise.withResolvers<'mid-turn'>();
+  // The scripted agent streams for seconds; of another one nothing is known but that it answers.
+  const [first] = sessions;
+  const enough = first !== undefined && first.chunks > 0 ? first.chunks / 4 : 1;
   let permissionAsked = !sessions.some(({ asks }) => asks);
   let streamed = 0;
 
@@ -63,25 +72,23 @@ async function run({ sessions, home, goFile, doneFile }: Scenario): Promise<read
       applied.set(message.turnId, (applied.get(message.turnId) ?? 0) + 1);
     } else if (message.kind === 'event') {
       show(who, message, showing);
-      if (message.name === sessions[0]?.name && message.type === 'session_update') streamed += 1;
+      if (message.name === first?.name && message.type === 'session_update') streamed += 1;
       if (message.type === 'permission_requested') permissionAsked = true;
     }
-    if (before.size === sessions.length && streamed >= 10 && permissionAsked) midTurn.resolve();
+    if (before.size === sessions.length && streamed >= enough && permissionAsked) midTurn.resolve('mid-turn');
   };
 
-  const first = startBackend('first', scenarioFile, (message) => {
+  const backendA = start('first', (message) => {
     hear('backend A', message);
   });
-  say(
-    'backend A',
-    `started (pid ${String(first.pid)}); ${sessions.map(({ name, shows }) => `${name} ${shows}`).join(', ')}`,
-  );
-  await Promise.race([midTurn.promise, first.ended]);
-  first.kill();
-  say('demo', `kill -9 ${String(first.pid)} and its process group: ended by ${await first.ended}`);
+  say('backend A', `started (pid ${String(backendA.pid)})`);
+  for (const { name, shows } of sessions) say('demo', `session ${name}: ${shows}`);
+  const reached = await Promise.race([midTurn.promise, backendA.ended]);
+  if (reached !== 'mid-turn') return [`backend A ended by itself, with ${reached}`];
+  backendA.kill();
+  say('demo', `kill -9 ${String(backendA.pid)} and its process group: ended by ${await backendA.ended}`);
 
-  const server = await serverLine(home);
-  say('demo', `the control server works on${server}; nobody is attached`);
+  say('demo', `the control server works on${await serverPid(home)}; nobody is attached`);
   await writeFile(goFile, '');
   if (doneFile !== null) {
     await untilExists(doneFile);
@@ -93,7 +100,7 @@ async function run({ sessions, home, goFile, doneFile }: Scenario): Promise<read
     adopted: 0,
     results: [],
   };
-  const second = startBackend('second', scenarioFile, (message) => {
+  const backendB = start('second', (message) => {
     if (message.kind === 'adopted') {
       end.ms = message.ms;
       end.adopted = message.sessions;
@@ -104,8 +111,8 @@ async function run({ sessions, home, goFile, doneFile }: Scenario): Promise<read
       hear('backend B', message);
     }
   });
-  say('backend B', `started (pid ${String(second.pid)})`);
-  const exit = await second.ended;
+  say('backend B', `started (pid ${String(backendB.pid)})`);
+  const exit = await backendB.ended;
 
   const { lost, doubled, faults: found } = judge({ sessions, before, applied, results: end.results });
   for (const { name, agentPid, outcome, followUp, produced } of end.results) {
@@ -118,6 +125,24 @@ async function run({ sessions, home, goFile, doneFile }: Scenario): Promise<read
     `\nlost ${String(lost)}, doubled ${String(doubled)}, adopted ${String(end.adopted)} of ${String(sessions.length)} in ${String(end.ms)} ms\n`,
   );
   return exit === '0' ? found : [...found, `backend B ended with ${exit}`];
+}
+
+function start(
+  role: 'first' | 'second' | 'last',
+  onMessage: (message: BackendMessage) => void,
+): BackendProcess {
+  const backend = startBackend(role, scenarioFile, onMessage);
+  running.add(backend);
+  return backend;
+}
+
+/** Agents outlive backends, so a demo that stops half-way has to stop them itself. */
+async function stopWhatIsLeft(): Promise<void> {
+  for (const backend of running) {
+    backend.kill();
+    await backend.ended;
+  }
+  if (existsSync(scenario.home)) await start('last', () => undefined).ended;
 }
 
 /** Every turn's beginning and end, and every tenth update. */
@@ -142,8 +167,8 @@ async function untilExists(file: string): Promise<void> {
   }
 }
 
-/** Which process serves on, as its own log tells. */
-async function serverLine(home: string): Promise<string> {
+/** The server's pid, as its own log tells. */
+async function serverPid(home: string): Promise<string> {
   const log = await readFile(join(home, 'logs', 'control-server.log'), 'utf8').catch(() => '');
   const pid = /"pid":(\d+)/.exec(log)?.[1];
   return pid === undefined ? '' : ` (pid ${pid})`;
