@@ -46,6 +46,26 @@ describe('events of an instance', () => {
     );
   });
 
+  it('are joined while their reader is busy, in order, so that each delivery is worth a durable commit', async () => {
+    await using owned = await ownedServer();
+    const instance = await InstanceOf.create(owned);
+    await instance.start();
+    await using stream = await instance.attach(0);
+    await instance.prompt(1, { step: 'chunks', count: 400, everyMs: 1 });
+    await instance.untilIt('the turn to end unread', ({ activeTurnId }) => activeTurnId === null);
+    const sizes: number[] = [];
+    const seqs: number[] = [];
+    for await (const delivery of stream) {
+      if (delivery.type !== 'events') continue;
+      sizes.push(delivery.events.length);
+      seqs.push(...delivery.events.map(({ seq }) => seq));
+      if (delivery.events.some(isType('turn_ended'))) break;
+    }
+    expect(seqs).toEqual(Array.from({ length: 402 }, (_, index) => index + 1));
+    expect(sizes.length).toBeLessThan(10);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(250);
+  });
+
   it('has at most a window of events in flight while attached', async () => {
     await using owned = await ownedServer();
     const instance = await InstanceOf.create(owned);

@@ -11,12 +11,12 @@ export async function retrackSession(services: HostServices, retracked: Retracke
   const { execution, server, instance, turn } = retracked;
   await endUnknownTurn(services, execution.sessionId, turn);
   const { ledger } = services;
-  await ledger.sessions.setProviderSession(execution.sessionId, execution.providerSessionId);
+  const { executionId, sessionId, providerSessionId } = execution;
+  if ((await ledger.sessions.get(sessionId))?.providerSessionId !== providerSessionId) {
+    await ledger.sessions.setProviderSession(sessionId, providerSessionId);
+  }
   // A number of the old backend whose prompt never went out is used up all the same (GENERATION-03).
-  const used = Math.max(
-    turn.lastPromptGeneration,
-    await ledger.turns.highestGeneration(execution.executionId),
-  );
+  const used = Math.max(turn.lastPromptGeneration, await ledger.turns.highestGeneration(executionId));
   const { active } = turn;
   goLive(
     services,

@@ -20,7 +20,7 @@ export async function migrate(kysely: Kysely<LedgerSchema>, context: DatabaseCon
   await withRetries(
     async () =>
       await kysely.transaction().execute(async (trx) => {
-        await refuseNewer(trx, context.path);
+        if (await isUpToDate(trx, context.path)) return;
         const migrator = new Migrator({
           db: trx,
           provider: { getMigrations: async () => await Promise.resolve(MIGRATIONS) },
@@ -37,9 +37,10 @@ export async function migrate(kysely: Kysely<LedgerSchema>, context: DatabaseCon
   );
 }
 
-async function refuseNewer(trx: Kysely<LedgerSchema>, path: string): Promise<void> {
+/** Whether there is nothing to do; throws {@link LedgerTooNewError}. */
+async function isUpToDate(trx: Kysely<LedgerSchema>, path: string): Promise<boolean> {
   const tables = await trx.introspection.getTables();
-  if (!tables.some((table) => table.name === MIGRATION_TABLE)) return;
+  if (!tables.some((table) => table.name === MIGRATION_TABLE)) return false;
   const { rows } = await sql<{
     name: string;
   }>`select name from ${sql.table(MIGRATION_TABLE)} order by name`.execute(trx);
@@ -49,4 +50,5 @@ async function refuseNewer(trx: Kysely<LedgerSchema>, path: string): Promise<voi
   if (newest !== undefined && !known.includes(newest)) {
     throw new LedgerTooNewError({ path, databaseVersion: newest, supportedVersion });
   }
+  return newest === supportedVersion;
 }

@@ -1,0 +1,13 @@
+import { createHost, type Host } from '@holdfast/host';
+import { standalone } from '@holdfast/executor-standalone';
+import { scriptedAgentCommand } from '@holdfast/scripted-agent';
+
+/** A host on this home as all programs of this benchmark have it. */
+export async function openBenchHost(home: string): Promise<Host> {
+  return await createHost({
+    home,
+    survival: 'on',
+    runtimes: [standalone()],
+    agents: { scripted: { command: scriptedAgentCommand() } },
+  });
+}

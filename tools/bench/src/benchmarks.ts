@@ -1,0 +1,31 @@
+import type { TestHome } from '@holdfast/testbeds';
+import { compareAdoption } from './adoption/compare-adoption.ts';
+import type { Comparison } from './comparison.ts';
+import { compareRelay } from './relay/compare-relay.ts';
+import { LOAD_NAMES } from './relay/loads.ts';
+
+/** How much is measured. */
+export interface Extent {
+  /** Pairs of one comparison. */
+  readonly runs: number;
+  /** What share of the full number of events is sent. */
+  readonly share: number;
+}
+
+/** Something to measure. */
+export interface Benchmark {
+  readonly name: string;
+  readonly run: (home: TestHome, extent: Extent) => Promise<readonly Comparison[]>;
+}
+
+/** All of them, in the order in which they run. */
+export const BENCHMARKS: readonly Benchmark[] = [
+  ...[1, 25, 100].map((instances) => ({
+    name: `adoption-${String(instances)}`,
+    run: async (home: TestHome, { runs }: Extent) => await compareAdoption(home, { instances, runs }),
+  })),
+  ...LOAD_NAMES.map((load) => ({
+    name: `relay-${load}`,
+    run: async (home: TestHome, { runs, share }: Extent) => await compareRelay(home, { load, runs, share }),
+  })),
+];
