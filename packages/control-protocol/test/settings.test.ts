@@ -40,6 +40,27 @@ describe('durations', () => {
   });
 });
 
+describe('the catalogue', () => {
+  it('has the names, consumers and defaults that are its public surface [CONTRACT-15]', () => {
+    const rows = Object.values(SETTINGS).map(({ key, environment, reader, format, default: value }) => [
+      key,
+      environment,
+      reader,
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a row formats the values of its own kind
+      (format as (value: number | boolean) => string)(value),
+    ]);
+    expect(rows).toEqual([
+      ['agentctl.recoveryDeadline', 'KANDEV_ACP_RECOVERY_DEADLINE', 'backend', '30s'],
+      ['agentctl.recoveryReadTimeout', 'KANDEV_ACP_RECOVERY_READ_TIMEOUT', 'backend', '2s'],
+      ['agentctl.recoveryReadRetries', 'KANDEV_ACP_RECOVERY_READ_RETRIES', 'backend', '2'],
+      ['agentctl.unownedPeriod', 'KANDEV_ACP_UNOWNED_PERIOD', 'control-server', '10m'],
+      ['agentctl.detachedEventLimit', 'KANDEV_ACP_DETACHED_EVENT_LIMIT', 'control-server', '100'],
+      ['agentctl.idleTimeout', 'KANDEV_ACP_IDLE_TIMEOUT', 'control-server', '1h'],
+      ['features.agentSurvival', 'KANDEV_FEATURE_AGENT_SURVIVAL', 'backend', 'off'],
+    ]);
+  });
+});
+
 describe('resolveSettings', () => {
   it('gives the defaults of the catalogue', () => {
     expect(resolveSettings({})).toEqual({
@@ -69,7 +90,7 @@ describe('resolveSettings', () => {
     ['KANDEV_ACP_RECOVERY_READ_RETRIES', '11', 'a whole number from 0 to 10'],
     ['KANDEV_ACP_UNOWNED_PERIOD', 'soon', 'a duration'],
     ['KANDEV_FEATURE_AGENT_SURVIVAL', 'yes', 'on or off'],
-  ])('refuses %s=%s and says what is accepted', (name, value, accepted) => {
+  ])('refuses %s=%s and says what is accepted [CONTRACT-15]', (name, value, accepted) => {
     const resolve = (): unknown => resolveSettings({ environment: { [name]: value } });
     expect(resolve).toThrow(SettingError);
     expect(resolve).toThrow(`"${value}" (from environment ${name}) is not accepted; it must be ${accepted}`);
