@@ -24,7 +24,7 @@ export interface RealAgent {
   /** The tool that runs a shell command; the agent is set up to ask before it does. */
   readonly shellTool: string;
   /** What it looks for outside in spite of all settings, as the endpoint notes it. */
-  readonly looksFor: readonly string[];
+  readonly looksFor: readonly RegExp[];
   setUp(surroundings: AgentSurroundings): Promise<AgentSetup>;
   /** How many turns it has finished, as it keeps them itself in the folder of its homes. */
   finishedTurns(folder: string): Promise<number>;
