@@ -1,5 +1,6 @@
 export { CannotListenError } from './http/cannot-listen-error.ts';
 export type { StartBudgets } from './instances/start-agent.ts';
+export type { OwnershipStep } from './ownership/ownership-step.ts';
 export type { ShutdownCause } from './ownership/shutdown-latch.ts';
 export type { Clock } from './ports/clock.ts';
 export type { RandomBytes } from './ports/random.ts';

@@ -4,7 +4,7 @@ import { CannotListenError } from '../http/cannot-listen-error.ts';
 import { systemClock, type Clock } from '../ports/clock.ts';
 import { CannotLogError, startControlServer, type ControlServer } from '../server/control-server.ts';
 import { EXIT_CODES } from '../server/exit-codes.ts';
-import { HomeNotUsableError } from '../server/options.ts';
+import { HomeNotUsableError, type ControlServerOptions } from '../server/options.ts';
 import { packageVersion } from '../server/package-root.ts';
 import { ArgumentError, USAGE, readArguments, type CommandArguments } from './arguments.ts';
 import { readNonce } from './bootstrap-nonce.ts';
@@ -15,7 +15,8 @@ import { letGoOfStandardStreams, writeTo } from './standard-streams.ts';
 export interface CommandInput {
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly clock?: Clock;
+  /** Parts of the server to replace, for programs that are the command but for these: tests. */
+  readonly replaced?: Pick<ControlServerOptions, 'clock' | 'capabilities' | 'onOwnershipStep'>;
 }
 
 // After a bug the agents are still to be stopped, but the process must end.
@@ -38,7 +39,7 @@ export async function runCommand(input: CommandInput): Promise<number> {
 
 async function runServer(
   args: CommandArguments,
-  { environment, clock = systemClock() }: CommandInput,
+  { environment, replaced = {} }: CommandInput,
 ): Promise<number> {
   if (args.lifetime === 'detached') closeInheritedDescriptors();
   const settings = resolveSettings({ environment: serverSettingsOf(environment) });
@@ -50,11 +51,11 @@ async function runServer(
     nonce,
     settings,
     environment,
-    clock,
+    ...replaced,
     ...(listenHost === undefined ? {} : { listenHost }),
     ...(logFile === undefined ? {} : { logFile }),
   });
-  const crash = watchForCrash(server, clock);
+  const crash = watchForCrash(server, replaced.clock ?? systemClock());
   const { serverId, endpoint } = server;
   // From here on the parent may be gone at any time.
   if (lifetime === 'detached') outliveParent(server);

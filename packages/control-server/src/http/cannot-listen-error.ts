@@ -1,5 +1,3 @@
-import { systemCode } from '../ports/system-error.ts';
-
 /** The server cannot listen where it was told to. */
 export class CannotListenError extends Error {
   override readonly name = 'CannotListenError';
@@ -7,14 +5,11 @@ export class CannotListenError extends Error {
   readonly host: string;
   readonly port: number;
 
-  constructor(facts: { host: string; port: number; cause: unknown }) {
-    const { host, port, cause } = facts;
-    const why = systemCode(cause) ?? 'unknown';
+  constructor(facts: { host: string; port: number; why: string; cause?: unknown }) {
+    const { host, port, why, cause } = facts;
     super(
       `Cannot listen on ${host} port ${String(port)}: ${why}. Choose another port, or 0 for a free one.`,
-      {
-        cause,
-      },
+      cause === undefined ? undefined : { cause },
     );
     this.host = host;
     this.port = port;

@@ -10,12 +10,13 @@ import {
 import { errorFacts } from '../diagnostics/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import { errorAnswer, sendAnswer, type Answer } from './answer.ts';
+import { ConnectionCutError } from './connection-cut-error.ts';
 import type { Handlers, ServerParts } from './handler.ts';
 import { agentHandlers } from './handlers/agent-handlers.ts';
 import { instanceHandlers } from './handlers/instance-handlers.ts';
 import { ownershipHandlers } from './handlers/ownership-handlers.ts';
 import { bearerOf, checkOrigin } from './origin-gate.ts';
-import { RequestCutOffError, parseBody, readBody } from './read-body.ts';
+import { parseBody, readBody } from './read-body.ts';
 import { EVENTS_ROUTE, matchRoute, parsePlaces } from './routes.ts';
 
 /** One handler for each row of the operation table: a row without one does not compile. */
@@ -37,7 +38,7 @@ export async function dispatch(
   try {
     await sendAnswer(request, response, await answerTo(request, options), options.clock);
   } catch (error) {
-    if (error instanceof RequestCutOffError) {
+    if (error instanceof ConnectionCutError) {
       response.destroy();
       return;
     }

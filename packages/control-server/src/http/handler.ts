@@ -1,11 +1,14 @@
 import type { OperationName, ParamsOf, RequestOf, ResponseOf } from '@holdfast/control-protocol';
 import type { Log } from '../diagnostics/log.ts';
 import type { InstanceTable } from '../instances/instance-table.ts';
+import type { OwnershipStep } from '../ownership/ownership-step.ts';
 import type { Ownership } from '../ownership/ownership.ts';
 
 /** What handlers work on. */
 export interface ServerParts {
   readonly serverId: string;
+  /** What the identity advertises. */
+  readonly capabilities: readonly string[];
   /** The unowned period in force, in milliseconds. */
   readonly unownedPeriodMs: number;
   readonly home: string;
@@ -13,6 +16,8 @@ export interface ServerParts {
   readonly startedAt: string;
   readonly log: Log;
   readonly ownership: Ownership;
+  /** Says where a change of ownership is; rejects with `ConnectionCutError` when it is not to be answered. */
+  readonly atStep: (step: OwnershipStep) => Promise<void>;
   readonly instances: InstanceTable;
   /** The audiences to which this server proves ownership. */
   readonly audiences: () => ReadonlySet<string>;

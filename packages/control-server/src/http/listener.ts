@@ -3,10 +3,12 @@ import type { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { invalidRequest } from '@holdfast/control-protocol';
 import { within, type Clock } from '../ports/clock.ts';
+import { systemCode } from '../ports/system-error.ts';
 import { answerOnSocket, errorAnswer } from './answer.ts';
 import { CannotListenError } from './cannot-listen-error.ts';
 import { dispatch, type DispatchOptions } from './dispatch.ts';
 import type { EventStreams } from './event-streams.ts';
+import { findListener } from './find-listener.ts';
 import { ownAddresses, type OwnAddresses } from './own-addresses.ts';
 
 // Answers under way, such as that to a shutdown, may still go out.
@@ -37,6 +39,7 @@ export class Listener {
     options: DispatchOptions,
     streams: EventStreams,
   ): Promise<void> {
+    await this.#refuseTakenPort(where);
     const server = this.#server;
     server.on('connection', (socket) => {
       this.#sockets.add(socket);
@@ -60,7 +63,7 @@ export class Listener {
     });
     await new Promise<void>((resolve, reject) => {
       server.once('error', (cause) => {
-        reject(new CannotListenError({ ...where, cause }));
+        reject(new CannotListenError({ ...where, why: systemCode(cause) ?? 'unknown', cause }));
       });
       server.listen({ ...where, exclusive: true }, resolve);
     });
@@ -74,6 +77,13 @@ export class Listener {
         .flatMap((list) => list ?? [])
         .map(({ address }) => address),
     });
+  }
+
+  /** Connects before it binds (OWNERSHIP-001.7). A port that the system chooses is free where the server will be reached. */
+  async #refuseTakenPort(where: { readonly host: string; readonly port: number }): Promise<void> {
+    if (where.port === 0) return;
+    const host = await findListener(where.port, this.#clock);
+    if (host !== null) throw new CannotListenError({ ...where, why: `somebody listens there, at ${host}` });
   }
 
   /** Takes nothing new, lets answers under way go out, and frees the port. */

@@ -1,15 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ControlError } from '@holdfast/control-protocol';
-
-/** The connection ended before the request did: there is nobody to answer. */
-export class RequestCutOffError extends Error {
-  override readonly name = 'RequestCutOffError';
-  readonly code = 'request_cut_off';
-
-  constructor() {
-    super('The connection ended before the request was complete.');
-  }
-}
+import { ConnectionCutError } from './connection-cut-error.ts';
 
 /** Reads a body of at most `maxBytes`; a longer one is refused as soon as that is known, without reading the rest. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<string> {
@@ -31,10 +22,10 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
     });
     request.once('end', resolve);
     request.once('close', () => {
-      reject(new RequestCutOffError());
+      reject(new ConnectionCutError());
     });
     request.once('error', () => {
-      reject(new RequestCutOffError());
+      reject(new ConnectionCutError());
     });
   });
   return Buffer.concat(chunks).toString('utf8');

@@ -7,7 +7,6 @@ import {
   type Reconstruction,
   type StartAgent,
   type StartedAgent,
-  type TurnOutcome,
 } from '@holdfast/control-protocol';
 import type { AgentListener } from '../agent/agent-listener.ts';
 import type { Exit } from '../agent/agent-process.ts';
@@ -16,7 +15,9 @@ import { Journal, JournalStoppedError, type JournalReader } from '../journal/jou
 import { Permissions } from '../permissions/permissions.ts';
 import { within } from '../ports/clock.ts';
 import { Turns } from '../turns/turns.ts';
+import { Activity } from './activity.ts';
 import { AgentSlot, type EndedAgent } from './agent-slot.ts';
+import { exitOutcome } from './exit-outcome.ts';
 import { isIdle } from './idle-rule.ts';
 import type { InstanceSurroundings } from './surroundings.ts';
 
@@ -38,11 +39,10 @@ export class Instance {
   readonly #created: CreateInstance;
   readonly #createdAt: string;
   readonly #slot: AgentSlot;
+  readonly #activity: Activity;
   #workspaceSourceRoots: readonly string[];
   #providerSessionId: string | null = null;
   #stream: InstanceStream | null = null;
-  #requestsInFlight = 0;
-  #activeAt: number;
   #stopping: Promise<void> | null = null;
 
   constructor(surroundings: InstanceSurroundings, instanceId: string, created: CreateInstance) {
@@ -51,7 +51,7 @@ export class Instance {
     this.instanceId = instanceId;
     this.#created = created;
     this.#createdAt = clock.wall().toISOString();
-    this.#activeAt = clock.now();
+    this.#activity = new Activity(clock);
     this.#workspaceSourceRoots = created.workspaceSourceRoots;
     const nextId = (): string => `${serverId}-${String(nextNumber())}`;
     this.journal = new Journal({ clock, detachedLimit: detachedEventLimit });
@@ -156,7 +156,7 @@ export class Instance {
   attach(stream: InstanceStream): void {
     const before = this.#stream;
     this.#stream = stream;
-    this.#touch();
+    this.#activity.touch();
     before?.close('replaced');
     this.journal.attach(stream);
     this.permissions.attachmentChanged();
@@ -166,21 +166,14 @@ export class Instance {
   detach(stream: InstanceStream): void {
     if (this.#stream !== stream) return;
     this.#stream = null;
-    this.#touch();
+    this.#activity.touch();
     this.journal.detach(stream);
     this.permissions.attachmentChanged();
   }
 
   /** Runs the work of one request; the instance is in use meanwhile. */
   async during<T>(work: () => T | Promise<T>): Promise<T> {
-    this.#requestsInFlight += 1;
-    this.#touch();
-    try {
-      return await work();
-    } finally {
-      this.#requestsInFlight -= 1;
-      this.#touch();
-    }
+    return await this.#activity.during(work);
   }
 
   /** Whether nobody has used it for that long. */
@@ -188,9 +181,9 @@ export class Instance {
     return isIdle(
       {
         attached: this.#stream !== null,
-        requestsInFlight: this.#requestsInFlight,
+        requestsInFlight: this.#activity.requestsInFlight,
         turnActive: this.turns.active !== null,
-        quietMs: this.#surroundings.clock.now() - this.#activeAt,
+        quietMs: this.#activity.quietMs,
       },
       idleTimeoutMs,
     );
@@ -218,14 +211,14 @@ export class Instance {
   #listener(): AgentListener {
     return {
       publish: async (event) => {
-        this.#touch();
+        this.#activity.touch();
         await this.#publish(event);
       },
       publishLossy: (event) => {
         this.journal.publishLossy(event);
       },
       permissionAsked: async (asked, onOpened) => {
-        this.#touch();
+        this.#activity.touch();
         await this.permissions.ask({ ...asked, turnId: this.turns.active?.turnId ?? null }, onOpened);
       },
       permissionWithdrawn: async (requestId) => {
@@ -274,20 +267,7 @@ export class Instance {
     return status === 'ready' && this.turns.active !== null ? 'running' : status;
   }
 
-  #touch(): void {
-    this.#activeAt = this.#surroundings.clock.now();
-  }
-
   #info(facts: LogFacts, message: string): void {
     this.#surroundings.log.info({ instanceId: this.instanceId, ...facts }, message);
   }
-}
-
-function exitOutcome({ code, signal }: Exit): TurnOutcome {
-  const how = signal === null ? `exit code ${String(code)}` : `signal ${signal}`;
-  return {
-    kind: 'failed',
-    stopReason: 'agent_exited',
-    error: { code: 'agent_exited', message: `The agent ended during the turn (${how}).` },
-  };
 }

@@ -2,13 +2,16 @@ import { unownedPeriodInForce } from '@holdfast/control-protocol';
 import { baseEnvironment } from '../agent/agent-environment.ts';
 import { BoundedLogFile, LOG_BOUNDS } from '../diagnostics/bounded-log-file.ts';
 import { createLog, errorFacts, type Log } from '../diagnostics/log.ts';
+import { ConnectionCutError } from '../http/connection-cut-error.ts';
 import { EventStreams } from '../http/event-streams.ts';
 import { Listener } from '../http/listener.ts';
 import { startIdleReaper } from '../instances/idle-reaper.ts';
 import { InstanceTable } from '../instances/instance-table.ts';
+import type { OwnershipStep } from '../ownership/ownership-step.ts';
 import { Ownership } from '../ownership/ownership.ts';
 import type { ShutdownCause } from '../ownership/shutdown-latch.ts';
 import { randomId } from '../ports/random.ts';
+import { startRunningClock } from '../ports/running-clock.ts';
 import { systemCode } from '../ports/system-error.ts';
 import { completeOptions, type CompleteOptions, type ControlServerOptions } from './options.ts';
 
@@ -55,8 +58,11 @@ export async function startControlServer(options: ControlServerOptions): Promise
 }
 
 async function start(options: CompleteOptions, logFile: BoundedLogFile): Promise<ControlServer> {
-  const { clock, random, settings, home } = options;
+  const { random, settings, home } = options;
   const log = createLog(logFile);
+  const clock = startRunningClock(options.clock, (stoodStillMs) => {
+    log.warn({ stoodStillMs }, 'the server did not run for a while; that time does not count');
+  });
   const serverId = randomId(random);
   const period = unownedPeriodInForce(settings.unownedPeriodMs, settings.idleTimeoutMs);
   let issuedNumbers = 0;
@@ -88,12 +94,20 @@ async function start(options: CompleteOptions, logFile: BoundedLogFile): Promise
   const dispatching = {
     parts: {
       serverId,
+      capabilities: options.capabilities,
       unownedPeriodMs: period.periodMs,
       home,
       logFile: options.logFile,
       startedAt: clock.wall().toISOString(),
       log,
       ownership,
+      atStep: async (step: OwnershipStep) => {
+        try {
+          await options.onOwnershipStep(step);
+        } catch {
+          throw new ConnectionCutError();
+        }
+      },
       instances,
       audiences: () => listener.addresses.audiences,
     },
@@ -105,6 +119,7 @@ async function start(options: CompleteOptions, logFile: BoundedLogFile): Promise
     await listener.listen({ host: options.listenHost, port: options.port }, dispatching, streams);
   } catch (error) {
     ownership.shutDown('stopped');
+    clock.stop();
     throw error;
   }
   const stopReaper = startIdleReaper({ clock, log, instances, idleTimeoutMs: settings.idleTimeoutMs });
@@ -127,6 +142,7 @@ async function start(options: CompleteOptions, logFile: BoundedLogFile): Promise
     }
     await streamsClosed;
     await listener.close();
+    clock.stop();
     log.info({ why }, 'the server has stopped');
     logFile.close();
     return { why };

@@ -1,8 +1,9 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { isAbsolute, join, resolve } from 'node:path';
-import type { Settings } from '@holdfast/control-protocol';
+import { CAPABILITIES, type Settings } from '@holdfast/control-protocol';
 import { START_BUDGETS, type StartBudgets } from '../instances/start-agent.ts';
+import type { OwnershipStep } from '../ownership/ownership-step.ts';
 import { systemClock, type Clock } from '../ports/clock.ts';
 import { makeFolder } from '../ports/make-folder.ts';
 import type { RandomBytes } from '../ports/random.ts';
@@ -29,6 +30,13 @@ export interface ControlServerOptions {
   readonly startBudgets?: StartBudgets;
   /** Between SIGTERM and SIGKILL for agents, in milliseconds; 5000 unless told otherwise. */
   readonly stopGraceMs?: number;
+  /** What the identity advertises; all that this version can do unless told otherwise. For tests of upgrades. */
+  readonly capabilities?: readonly string[];
+  /**
+   * Called at each step of a change of ownership, which waits for it. When it throws or rejects, the connection ends without an
+   * answer, and what has taken effect stays. For tests that break in between two steps.
+   */
+  readonly onOwnershipStep?: (step: OwnershipStep) => void | Promise<void>;
 }
 
 /** The options, complete. */
@@ -63,6 +71,8 @@ export async function completeOptions(options: ControlServerOptions): Promise<Co
     random: options.random ?? randomBytes,
     startBudgets: options.startBudgets ?? START_BUDGETS,
     stopGraceMs: options.stopGraceMs ?? 5000,
+    capabilities: options.capabilities ?? CAPABILITIES,
+    onOwnershipStep: options.onOwnershipStep ?? (() => undefined),
   };
 }
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { describe, expect, it, jest } from '@jest/globals';
-import { processIsAlive, runProgram, startProgram, testHome, waitForExit } from '@holdfast/testbeds';
+import { processIsAlive, runProgram, startProgram, testHome, until, waitForExit } from '@holdfast/testbeds';
 import { z } from 'zod';
 import { EXIT_CODES, controlServerCommand } from '../../src/index.ts';
 import { acceleratedCommand, commandServer, failingCommand } from '../support/command-server.ts';
@@ -108,7 +108,7 @@ describe('the command', () => {
     const taken = await run(['--home', home.root, '--port', String(port)]);
     expect(taken).toMatchObject({
       exitCode: EXIT_CODES.cannotListen,
-      stderr: expect.stringContaining('EADDRINUSE'),
+      stderr: expect.stringContaining('somebody listens there, at 127.0.0.1'),
     });
     squatter.close();
     const unwritable = await run(['--home', home.root, '--log-file', '/proc/no.log']);
@@ -229,6 +229,36 @@ describe('a detached server', () => {
     expect(performance.now() - claimedAt).toBeGreaterThanOrEqual(60_000 / 30);
     expect(processIsAlive(agentPid)).toBe(false);
     expect((await stream.ended).code).toBe(4005);
+  });
+});
+
+describe('a server that is stopped for a while', () => {
+  it('has not lost its owner when it goes on, and is unowned a period later [OWNERSHIP-003.1] [OWNERSHIP-003.3]', async () => {
+    await using home = await testHome();
+    const factor = 30;
+    await using server = await commandServer(home, {
+      command: acceleratedCommand(factor),
+      env: { KANDEV_ACP_UNOWNED_PERIOD: '1m', KANDEV_ACP_IDLE_TIMEOUT: '0' },
+    });
+    await server.client.call('claim', {});
+    server.program.kill('SIGSTOP');
+    await until(() => readFileSync(`/proc/${String(server.pid)}/stat`, 'utf8').includes(') T '), {
+      reason: 'the server to be stopped',
+      withinMs: 10_000,
+    });
+    const stoppedAt = performance.now();
+    // The system takes the connection; the server finds it when it goes on, together with timers that are long overdue.
+    const claim = server.client.call('claim', {});
+    await until(() => performance.now() - stoppedAt > (2 * 60_000) / factor, {
+      reason: 'two periods to pass',
+      withinMs: 30_000,
+    });
+    server.program.kill('SIGCONT');
+    expect(await claim).toMatchObject({ expiresInMs: expect.any(Number) });
+    expect(await server.program.exited).toEqual({ exitCode: EXIT_CODES.unowned, signal: null });
+    expect(await readFile(home.path('logs', 'control-server.log'), 'utf8')).toContain(
+      'did not run for a while',
+    );
   });
 });
 

@@ -1,4 +1,13 @@
-import { readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  rmdirSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { testHome } from '@holdfast/testbeds';
 import { BoundedLogFile } from '../../src/diagnostics/bounded-log-file.ts';
@@ -40,6 +49,57 @@ describe('the log file', () => {
     ]);
   });
 
+  it('loses no backup while no new file can be made, and goes on when one can', async () => {
+    await using home = await testHome();
+    const path = home.path('server.log');
+    const file = new BoundedLogFile(path, { bounds: BOUNDS, now: Date.now });
+    const line = `${'x'.repeat(99)}\n`;
+    writeFileSync(`${path}.3`, 'the oldest');
+    mkdirSync(`${path}.next`);
+    for (let n = 0; n < 50; n += 1) file.write(line);
+    expect(readFileSync(path, 'utf8')).toBe(line.repeat(10));
+    expect(readFileSync(`${path}.3`, 'utf8')).toBe('the oldest');
+    rmdirSync(`${path}.next`);
+    file.write(line);
+    expect(readFileSync(path, 'utf8')).toBe(line);
+    expect(readFileSync(`${path}.1`, 'utf8')).toBe(line.repeat(10));
+    file.close();
+  });
+
+  it('makes its folder again when that was taken away', async () => {
+    await using home = await testHome();
+    const path = home.path('logs', 'server.log');
+    const file = new BoundedLogFile(path, { bounds: BOUNDS, now: Date.now });
+    const line = `${'x'.repeat(499)}\n`;
+    rmSync(home.path('logs'), { recursive: true });
+    for (let n = 0; n < 3; n += 1) file.write(line);
+    expect(readFileSync(path, 'utf8')).toBe(line);
+    file.close();
+  });
+
+  it('loses lines, and no more, while its folder is something else', async () => {
+    await using home = await testHome();
+    const path = home.path('logs', 'server.log');
+    const file = new BoundedLogFile(path, { bounds: BOUNDS, now: Date.now });
+    const line = `${'x'.repeat(499)}\n`;
+    rmSync(home.path('logs'), { recursive: true });
+    writeFileSync(home.path('logs'), '');
+    for (let n = 0; n < 3; n += 1) file.write(line);
+    rmSync(home.path('logs'));
+    file.write('the last line\n');
+    expect(readFileSync(path, 'utf8')).toBe('the last line\n');
+    file.close();
+  });
+
+  it('leaves a device as it is', () => {
+    const before = statSync('/dev/null');
+    const file = new BoundedLogFile('/dev/null', { bounds: BOUNDS, now: Date.now });
+    for (let n = 0; n < 50; n += 1) file.write(`${'x'.repeat(99)}\n`);
+    file.close();
+    const after = statSync('/dev/null');
+    expect([after.isCharacterDevice(), after.mode, after.ino]).toEqual([true, before.mode, before.ino]);
+  });
+
   it('takes lines after its end for lost', async () => {
     await using home = await testHome();
     const file = new BoundedLogFile(home.path('server.log'), { bounds: BOUNDS, now: Date.now });
@@ -57,10 +117,7 @@ describe('the log file', () => {
   });
 
   it('survives a full disk', () => {
-    const file = new BoundedLogFile('/dev/full', {
-      bounds: { ...BOUNDS, maxBytes: Infinity },
-      now: Date.now,
-    });
+    const file = new BoundedLogFile('/dev/full', { bounds: BOUNDS, now: Date.now });
     expect(() => {
       createLog(file).info({ instanceId: 'i' }, 'nobody will read this');
     }).not.toThrow();

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { ControlClient } from '@holdfast/control-protocol/client';
 import { startProgram, type ProgramOptions, type StartedProgram, type TestHome } from '@holdfast/testbeds';
 import { z } from 'zod';
-import { controlServerCommand } from '../../src/index.ts';
+import { controlServerCommand, type OwnershipStep } from '../../src/index.ts';
 import { NONCE } from './owned-server.ts';
 
 /** A server in a process of its own, started by its command and owned by the test. */
@@ -23,6 +23,16 @@ export function acceleratedCommand(factor: number): string[] {
 /** The command with a bug that SIGUSR2 brings to light. */
 export function failingCommand(): string[] {
   return fixtureCommand('failing-server.ts');
+}
+
+/** The command of a version with other capabilities. */
+export function otherCapabilitiesCommand(capabilities: readonly string[]): string[] {
+  return [...fixtureCommand('other-capabilities-server.ts'), capabilities.join(',')];
+}
+
+/** The command that kills itself at a step of a change of ownership. */
+export function dyingCommand(step: OwnershipStep): string[] {
+  return [...fixtureCommand('dying-server.ts'), step];
 }
 
 function fixtureCommand(name: string): string[] {

@@ -9,13 +9,14 @@ interface Timer {
 export class ManualClock implements Clock {
   #now = 0;
   #timers: Timer[] = [];
+  #wallOffsetMs = 0;
 
   now(): number {
     return this.#now;
   }
 
   wall(): Date {
-    return new Date(Date.UTC(2026, 0, 1) + this.#now);
+    return new Date(Date.UTC(2026, 0, 1) + this.#now + this.#wallOffsetMs);
   }
 
   setTimer(delayMs: number, action: () => void): () => void {
@@ -38,10 +39,20 @@ export class ManualClock implements Clock {
       const next = this.#timers.toSorted((a, b) => a.dueAt - b.dueAt).find(({ dueAt }) => dueAt <= until);
       if (next === undefined) break;
       this.#timers = this.#timers.filter((other) => other !== next);
-      this.#now = next.dueAt;
+      this.#now = Math.max(this.#now, next.dueAt);
       next.action();
     }
     this.#now = until;
+  }
+
+  /** Time in which nothing runs: what became due meanwhile runs, late, when the clock is moved next. */
+  sleep(ms: number): void {
+    this.#now += ms;
+  }
+
+  /** Sets the time of day, and that alone. */
+  setWall(offsetMs: number): void {
+    this.#wallOffsetMs = offsetMs;
   }
 }
 

@@ -52,6 +52,15 @@ export async function ownedServer(options: Partial<ControlServerOptions> = {}): 
   };
 }
 
+/** How the server ended, which must be soon. */
+export async function endOf({ server }: Pick<OwnedServer, 'server'>): Promise<{ readonly why: string }> {
+  let end: { readonly why: string } | undefined;
+  void server.ended.then((ended) => {
+    end = ended;
+  });
+  return await until(() => end, { reason: 'the server to end', withinMs: 15_000 });
+}
+
 /** One instance on a server, and short words for what is done to it most. */
 export class InstanceOf {
   readonly client: ControlClient;

@@ -1,4 +1,4 @@
-import { CAPABILITIES, ControlError } from '@holdfast/control-protocol';
+import { ControlError } from '@holdfast/control-protocol';
 import type { Handlers } from '../handler.ts';
 
 /** Identity, proof and who drives. */
@@ -12,9 +12,9 @@ export const ownershipHandlers: Handlers<
   | 'claim'
   | 'shutdown'
 > = {
-  getIdentity: ({ serverId, unownedPeriodMs }) => ({
+  getIdentity: ({ serverId, capabilities, unownedPeriodMs }) => ({
     serverId,
-    capabilities: [...CAPABILITIES],
+    capabilities: [...capabilities],
     unownedPeriodMs,
   }),
 
@@ -26,9 +26,10 @@ export const ownershipHandlers: Handlers<
     return { proofs: await ownership.prove(challenge, audience) };
   },
 
-  bootstrap: ({ ownership, log }, { body: { nonce } }) => {
+  bootstrap: async ({ ownership, log, atStep }, { body: { nonce } }) => {
     const { rotationId, credential } = ownership.bootstrap(nonce);
     log.info({ rotationId }, 'the server has an owner');
+    await atStep('bootstrapped');
     return { rotationId, credential };
   },
 
@@ -40,15 +41,19 @@ export const ownershipHandlers: Handlers<
     startedAt,
   }),
 
-  rotate: ({ ownership, log }, { credential: presented }) => {
+  rotate: async ({ ownership, log, atStep }, { credential: presented }) => {
+    await atStep('rotating');
     const { held, replayed } = ownership.rotate(presented);
     log.info({ rotationId: held.rotationId, replayed }, 'the credential was rotated');
+    await atStep('rotated');
     return { rotationId: held.rotationId, credential: held.credential, replayed };
   },
 
-  confirm: ({ ownership, log }, { credential, body: { rotationId } }) => {
+  confirm: async ({ ownership, log, atStep }, { credential, body: { rotationId } }) => {
+    await atStep('confirming');
     const effective = ownership.confirm(credential, rotationId);
     log.info({ rotationId, effective }, 'a rotation was confirmed');
+    await atStep('confirmed');
     return { rotationId, effective };
   },
 
