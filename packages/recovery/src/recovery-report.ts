@@ -29,11 +29,14 @@ export class RecoveryReport {
     return counts;
   }
 
-  /** One line a scope, one a row, one in all. */
+  /** One line a scope and one for each of its warnings, one a row, one in all. */
   toString(): string {
     const retracked = this.counts.retracked ?? 0;
     return [
-      ...this.scopes.map(({ scope, server, detail }) => `${scope}: ${server} (${detail})`),
+      ...this.scopes.flatMap(({ scope, server, detail, warnings }) => [
+        `${scope}: ${server} (${detail})`,
+        ...warnings.map((warning) => `${scope}: warning: ${warning}`),
+      ]),
       ...this.rows.map(({ row, outcome }) => `session ${row.sessionId}: ${describeOutcome(outcome)}`),
       `${String(retracked)} of ${String(this.rows.length)} re-tracked, ${String(Math.round(this.tookMs))} ms after first contact`,
     ].join('\n');

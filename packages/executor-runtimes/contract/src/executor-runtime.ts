@@ -19,6 +19,8 @@ export interface ScopeReport {
   readonly refusal: RefusalReason | null;
   /** One sentence for a person; never holds a secret. */
   readonly detail: string;
+  /** What puts the server or its agents at risk though it could be had; one sentence each, for a person. Never a secret. */
+  readonly warnings: readonly string[];
 }
 
 /** The instances of an adopted control server, or why they could not be read. */

@@ -12,6 +12,8 @@ import type {
 } from '@holdfast/executor-contract';
 import { dialRecorded } from './dial.ts';
 import { NoControlServerError, RuntimeClosedError, SessionAliveError } from './launch-errors.ts';
+import type { Machine } from './machine.ts';
+import { placeServer, type Placement } from './place-server.ts';
 import { serverEnvironment } from './server-environment.ts';
 import { startServer } from './start-server.ts';
 
@@ -39,14 +41,16 @@ export class StandaloneRuntime implements ExecutorRuntime {
   readonly traits: { readonly survivesRestart: boolean; readonly remote: false };
   readonly #context: RuntimeContext;
   readonly #options: CheckedOptions;
+  readonly #machine: Machine;
   #held: Held | undefined;
   #opening: Promise<Opening> | undefined;
   #closed = false;
 
-  constructor(context: RuntimeContext, options: CheckedOptions) {
+  constructor(context: RuntimeContext, options: CheckedOptions, machine: Machine) {
     this.traits = { survivesRestart: context.survival, remote: false };
     this.#context = context;
     this.#options = options;
+    this.#machine = machine;
   }
 
   async open(signal: AbortSignal): Promise<readonly ScopeReport[]> {
@@ -148,23 +152,20 @@ export class StandaloneRuntime implements ExecutorRuntime {
   }
 
   async #start(refusal: ScopeReport['refusal'], detail: string, signal: AbortSignal): Promise<Opening> {
-    const { home, survival, serverCommand, serverSettings, environment, ownership } = this.#context;
+    const { home, survival, ownership } = this.#context;
     try {
+      const { command, environment, warnings } = await this.#place(signal);
       const started = await startServer({
-        command: serverCommand,
+        command,
         home,
         lifetime: survival ? 'detached' : 'bound',
-        environment: serverEnvironment({
-          backend: environment,
-          added: this.#options.environment,
-          settings: serverSettings,
-        }),
+        environment,
         readyTimeoutMs: this.#options.readyTimeoutMs,
         signal,
       });
       try {
         const server = await ownership.bootstrap(SCOPE, started.fresh, signal);
-        return this.#hold(server, { ...reportOf('started'), refusal, detail }, true);
+        return this.#hold(server, { ...reportOf('started'), refusal, detail, warnings }, true);
       } catch (error) {
         await started.end();
         throw error;
@@ -173,6 +174,14 @@ export class StandaloneRuntime implements ExecutorRuntime {
       const why = failure instanceof Error ? failure.message : String(failure);
       return { report: { ...reportOf('none'), refusal, detail: `${detail}; ${why}` }, server: null, failure };
     }
+  }
+
+  async #place(signal: AbortSignal): Promise<Placement> {
+    const { environment: backend, serverCommand: command, serverSettings: settings } = this.#context;
+    const environment = serverEnvironment({ backend, added: this.#options.environment, settings });
+    // A bound server is to end with the backend, so what takes both along is welcome.
+    if (!this.#context.survival) return { command, environment, warnings: [] };
+    return await placeServer({ command, environment, backend, machine: this.#machine, signal });
   }
 
   #hold(server: OwnedControlServer, report: ScopeReport, recovered: boolean): Held {
@@ -198,7 +207,7 @@ async function assertNotAlive(
 }
 
 function reportOf(server: ScopeReport['server']): ScopeReport {
-  return { scope: SCOPE, server, refusal: null, detail: '' };
+  return { scope: SCOPE, server, refusal: null, detail: '', warnings: [] };
 }
 
 function refusalOf(adoption: Exclude<AdoptionResult, { kind: 'adopted' }>): ScopeReport['refusal'] {

@@ -1,10 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { CAPABILITIES } from '@holdfast/control-protocol';
+import { CAPABILITIES, controlServerEnvironment } from '@holdfast/control-protocol';
 import type { ControlServerRecord, LaunchRequest } from '@holdfast/executor-contract';
 import { createFileSecretStore, type ControlServerRecords } from '@holdfast/recovery';
-import { freePort, processIsAlive, testHome, waitForExit, type TestHome } from '@holdfast/testbeds';
+import { script, scriptedAgentCommand } from '@holdfast/scripted-agent';
+import { freePort, processIsAlive, testHome, until, waitForExit, type TestHome } from '@holdfast/testbeds';
 import { backend, fileRecords, type Backend } from './fixtures/installation.ts';
 import { environmentOf, serverOf, serversOf } from './fixtures/server-process.ts';
 
@@ -81,7 +82,7 @@ async function impostor(serverId: string): Promise<AsyncDisposable & { endpoint:
 describe('open', () => {
   it('starts a server without a record, recovers nothing, and records the server [OWNERSHIP-001.8]', async () => {
     const first = newBackend();
-    expect(await first.runtime.open(never)).toEqual([
+    expect(await first.runtime.open(never)).toMatchObject([
       { scope: SCOPE, server: 'started', refusal: null, detail: 'first start' },
     ]);
     expect(await first.runtime.recoverInstances([], never)).toEqual([]);
@@ -200,6 +201,63 @@ describe('the environment of a server', () => {
       KANDEV_ACP_DETACHED_EVENT_LIMIT: '7',
       KANDEV_ACP_IDLE_TIMEOUT: '1h',
     });
+  });
+});
+
+describe('the settings of a server', () => {
+  it('are those that it was started with [CONTRACT-16]', async () => {
+    const hour = 3_600_000;
+    const { runtime } = newBackend({
+      context: {
+        serverSettings: controlServerEnvironment({
+          unownedPeriodMs: 2 * hour,
+          detachedEventLimit: 3,
+          idleTimeoutMs: hour,
+        }),
+      },
+    });
+    const { server, instance } = await runtime.launch(request('s1'), never);
+    // The period has to be below the idle timeout, so it is half of that: it takes both to get there.
+    expect(server.unownedPeriodMs).toBe(hour / 2);
+    const identity: unknown = await (await fetch(`${server.endpoint}/api/v1/identity`)).json();
+    expect(identity).toMatchObject({ serverId: server.serverId, unownedPeriodMs: hour / 2 });
+
+    const { instanceId } = instance;
+    await server.client.call('startAgent', {
+      instanceId,
+      command: scriptedAgentCommand(),
+      session: { kind: 'new' },
+      mcpServers: [],
+      approval: 'allow',
+    });
+    const text = script({ step: 'chunks', count: 20 });
+    await server.client.call('prompt', {
+      instanceId,
+      promptGeneration: 1,
+      content: [{ type: 'text', text }],
+    });
+    const held = await until(
+      async () => {
+        const { journal } = await server.client.call('getInstance', { instanceId });
+        return journal.paused && journal;
+      },
+      { reason: 'the journal to be full', withinMs: 20_000 },
+    );
+    expect(held.unacknowledged).toBe(3);
+  });
+});
+
+describe('with survival off', () => {
+  it('an own survivor of the time when it was on is stopped [SURVIVAL-005.5] [SURVIVAL-005.7]', async () => {
+    const first = newBackend();
+    await first.runtime.open(never);
+    await first.runtime.detach();
+    const survivor = serverOf(home);
+
+    const next = newBackend({ context: { survival: false } });
+    expect(await next.runtime.open(never)).toMatchObject([{ server: 'started' }]);
+    expect(processIsAlive(survivor.pid)).toBe(false);
+    expect(serverOf(home).pid).not.toBe(survivor.pid);
   });
 });
 
