@@ -1,3 +1,4 @@
+export { ADOPTION_POINTS, type AdoptionPoint } from './adoption/adoption-points.ts';
 export { OwnershipLostError } from './adoption/ownership-lost-error.ts';
 export { createOwnership, type OwnershipOptions } from './adoption/ownership.ts';
 export { BootstrapError, ServerNotStoppedError } from './adoption/server-errors.ts';

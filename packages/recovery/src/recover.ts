@@ -97,7 +97,7 @@ async function open(runtime: ExecutorRuntime, signal: AbortSignal): Promise<read
   try {
     return await runtime.open(signal);
   } catch (error) {
-    return [{ scope: runtime.kind, server: 'none', refusal: null, detail: messageOf(error) }];
+    return [{ scope: runtime.kind, server: 'none', refusal: null, detail: messageOf(error), warnings: [] }];
   }
 }
 

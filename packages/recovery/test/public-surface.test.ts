@@ -4,6 +4,7 @@ import * as recovery from '../src/index.ts';
 describe('the public surface', () => {
   it('is these names', () => {
     expect(Object.keys(recovery).toSorted()).toEqual([
+      'ADOPTION_POINTS',
       'AgentUnstoppableError',
       'BootstrapError',
       'EXECUTION_SOURCES',

@@ -1,8 +1,9 @@
 import { Credential, type Identity, type OwnershipDetails } from '@holdfast/control-protocol';
-import { ControlClient } from '@holdfast/control-protocol/client';
+import { ControlClient, NoAnswerError } from '@holdfast/control-protocol/client';
 import type { AdoptionResult, ControlServerRecord, Dial, Dialled } from '@holdfast/executor-contract';
 import { boundedRead, type BoundedRead } from '../reconstruction/bounded-read.ts';
 import { CALL_TIMEOUT_MS, type OwnershipContext } from './context.ts';
+import { nobodyListens } from './nobody-listens.ts';
 import { proveServer } from './prove.ts';
 import { absent, refused } from './refusal.ts';
 
@@ -27,39 +28,55 @@ export async function authenticate(
   dial: Dial,
   signal: AbortSignal,
 ): Promise<AuthenticatedServer | NotOurs> {
+  const { crashPoint, spent } = context;
   const dialled = await dial(record, signal);
+  crashPoint('adoption.dialled');
   const stranger = new ControlClient({ endpoint: dialled.endpoint, timeoutMs: CALL_TIMEOUT_MS });
 
   const identity = await boundedRead(
     { settings: context.settings, retryAnswered: false },
     async (limits) => await stranger.call('getIdentity', {}, limits),
   );
-  if (identity.kind === 'unread' && identity.error.code === 'no_answer') return absent('no_answer');
+  if (identity.kind === 'unread' && identity.error instanceof NoAnswerError) {
+    // A tunnel that breaks looks the same as one with nobody at its end, so its server may live.
+    const isGone = dialled.route === 'direct' && nobodyListens('direct', identity.error);
+    if (isGone) spent.serverIsGone(record.serverId);
+    return absent('no_answer');
+  }
   if (identity.kind !== 'read') return failure(identity, 'identity_mismatch');
   const { serverId } = identity.value;
   if (serverId !== record.serverId) {
     return refused('identity_mismatch', `${dialled.endpoint} is now another server, ${serverId}`);
   }
 
+  crashPoint('adoption.identity_read');
+
   const credential = await readSecret(context, record);
   if (credential === undefined) {
     return refused('credential_unavailable', `the secret ${record.credentialRef} cannot be read`);
   }
+  crashPoint('adoption.secret_read');
 
   const proof = await proveServer(context, { client: stranger, route: dialled.route, serverId, credential });
   if (proof.kind !== 'read') return failure(proof, 'authentication_failure');
   if (!proof.value)
     return refused('authentication_failure', 'the server does not hold the credential on record');
+  crashPoint('adoption.proven');
 
   const client = stranger.withCredential(credential);
   const details = await boundedRead(
     { settings: context.settings, retryAnswered: false },
     async (limits) => await client.call('getOwnership', {}, limits),
   );
-  if (details.kind !== 'read') return failure(details, 'authentication_failure');
+  if (details.kind !== 'read') {
+    // It has proven itself, so it is believed.
+    if (details.error.code === 'shutting_down') spent.serverIsGone(serverId);
+    return failure(details, 'authentication_failure');
+  }
   if (details.value.serverId !== serverId || details.value.installation.home !== context.home) {
     return refused('identity_mismatch', 'the server belongs to another installation');
   }
+  crashPoint('adoption.authenticated');
   return { kind: 'authenticated', dialled, client, identity: identity.value, details: details.value };
 }
 

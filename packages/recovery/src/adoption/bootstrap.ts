@@ -4,7 +4,7 @@ import type { ControlServerRecord, FreshServer, OwnedControlServer } from '@hold
 import { boundedRead, type BoundedRead } from '../reconstruction/bounded-read.ts';
 import { CALL_TIMEOUT_MS, type OwnershipContext } from './context.ts';
 import { driveServer } from './owned-control-server.ts';
-import { removeSecret } from './remove-secret.ts';
+import { removeSecrets } from './remove-secrets.ts';
 import { BootstrapError } from './server-errors.ts';
 
 /**
@@ -15,10 +15,9 @@ export async function bootstrapServer(
   context: OwnershipContext,
   scope: string,
   fresh: FreshServer,
-  options: { readonly signal: AbortSignal; readonly mayForget: (replaced: ControlServerRecord) => boolean },
+  signal: AbortSignal,
 ): Promise<OwnedControlServer> {
-  const { settings } = context;
-  const { signal, mayForget } = options;
+  const { settings, spent, crashPoint } = context;
   const replaced = await context.records.read(scope);
   const stranger = new ControlClient({ endpoint: fresh.endpoint, timeoutMs: CALL_TIMEOUT_MS });
   const failed = (why: string): BootstrapError =>
@@ -35,6 +34,7 @@ export async function bootstrapServer(
       async (limits) => await stranger.call('getIdentity', {}, limits),
     ),
   );
+  crashPoint('bootstrap.identity_read');
   const missing = missingCapabilities(context.requiredCapabilities, identity.capabilities);
   if (missing.length > 0) throw failed(`it lacks ${missing.join(', ')}`);
 
@@ -46,6 +46,7 @@ export async function bootstrapServer(
       async (limits) => await stranger.call('bootstrap', { nonce: fresh.nonce }, limits),
     ),
   );
+  crashPoint('bootstrap.answered');
   const details: OwnershipDetails = read(
     'ownership',
     await boundedRead(
@@ -56,11 +57,15 @@ export async function bootstrapServer(
   if (details.serverId !== identity.serverId) throw failed('another server answers there by now');
   if (details.installation.home !== context.home) throw failed('it belongs to another installation');
 
+  crashPoint('bootstrap.authenticated');
+
+  const credentialRef = await context.secrets.write(credential);
+  crashPoint('bootstrap.secret_written');
   const record: ControlServerRecord = {
     scope,
     endpoint: fresh.endpoint,
     serverId: identity.serverId,
-    credentialRef: await context.secrets.write(credential),
+    credentialRef,
     capabilities: identity.capabilities,
     logFile: details.logFile,
     startedAt: details.startedAt,
@@ -69,16 +74,22 @@ export async function bootstrapServer(
     await context.records.write(record);
   } catch (error) {
     // Whoever started the server ends it now, so nobody will need the secret, even if the record was written after all.
-    await removeSecret(context, record);
+    await removeSecrets(context, scope, [credentialRef]);
     throw error;
   }
+  crashPoint('bootstrap.record_written');
   const owned = driveServer(context, {
     record,
-    endpoint: fresh.endpoint,
+    dialled: fresh,
     credential,
     unownedPeriodMs: identity.unownedPeriodMs,
   });
   context.onEvent({ name: 'ownership.started', scope, serverId: identity.serverId });
-  if (replaced !== null && mayForget(replaced)) await removeSecret(context, replaced);
+  crashPoint('bootstrap.renewing');
+  const forgotten = replaced === null ? [] : spent.takeReplaced(replaced);
+  if (forgotten.length > 0) {
+    await removeSecrets(context, scope, forgotten);
+    crashPoint('bootstrap.old_secret_removed');
+  }
   return owned;
 }

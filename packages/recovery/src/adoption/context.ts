@@ -4,6 +4,8 @@ import type { OnRecoveryEvent } from '../events/recovery-event.ts';
 import type { ReadSettings } from '../reconstruction/bounded-read.ts';
 import type { ControlServerRecords } from '../stores/control-server-records.ts';
 import type { SecretStore } from '../stores/secret-store.ts';
+import type { AdoptionPoint } from './adoption-points.ts';
+import type { SpentSecrets } from './spent-secrets.ts';
 
 /** What every step of ownership works with. */
 export interface OwnershipContext {
@@ -16,6 +18,12 @@ export interface OwnershipContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly onEvent: OnRecoveryEvent;
+  /**
+   * Called in each gap between two steps, for tests that end a backend there: it ends the process, or throws. What it throws
+   * comes out of the call as it is, and everything that was made of this ownership is to be dropped then.
+   */
+  readonly crashPoint: (point: AdoptionPoint) => void;
+  readonly spent: SpentSecrets;
 }
 
 /** The limit of a call that is no read of recovery and brings no limit of its own. */

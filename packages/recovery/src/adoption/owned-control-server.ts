@@ -1,12 +1,14 @@
-import { ControlClient } from '@holdfast/control-protocol/client';
 import type {
   ControlServerRecord,
+  Dialled,
   Enumeration,
   InstanceStop,
   OwnedControlServer,
 } from '@holdfast/executor-contract';
 import { boundedRead } from '../reconstruction/bounded-read.ts';
 import { CALL_TIMEOUT_MS, type OwnershipContext } from './context.ts';
+import { DrivingClient } from './driving-client.ts';
+import type { Loss } from './loss.ts';
 import { OwnershipLostError } from './ownership-lost-error.ts';
 import { startRenewal } from './renewal.ts';
 import { ServerNotStoppedError } from './server-errors.ts';
@@ -15,27 +17,36 @@ import { stopServer } from './stop-server.ts';
 /** A server whose credential and record are durable. */
 export interface TakenServer {
   readonly record: ControlServerRecord;
-  /** As it was dialled, which is not the record's endpoint through a tunnel. */
-  readonly endpoint: string;
+  /** Through a tunnel this is not the record's endpoint. */
+  readonly dialled: Dialled;
   readonly credential: string;
   readonly unownedPeriodMs: number;
 }
 
 /** Starts driving a server: renewal runs from here on (OWNERSHIP-003.8). */
 export function driveServer(context: OwnershipContext, taken: TakenServer): OwnedControlServer {
-  const { settings, onEvent } = context;
+  const { settings, onEvent, crashPoint } = context;
   const { scope, serverId, capabilities, logFile } = taken.record;
-  const { endpoint, credential, unownedPeriodMs } = taken;
-  const client = new ControlClient({ endpoint, credential, timeoutMs: CALL_TIMEOUT_MS });
+  const { credential, unownedPeriodMs } = taken;
+  const { endpoint, route } = taken.dialled;
   const lost = new AbortController();
+  let driving = true;
+  const letGo = async (): Promise<void> => {
+    driving = false;
+    await renewal.stop();
+  };
+  // Whatever notices it first; what comes after we let go is no loss.
+  const onLoss = (code: Loss): void => {
+    if (!driving) return;
+    void letGo();
+    onEvent({ name: 'ownership.lost', scope, serverId, code });
+    lost.abort(new OwnershipLostError({ scope, serverId, answer: code }));
+  };
+  const client = new DrivingClient({ endpoint, credential, timeoutMs: CALL_TIMEOUT_MS }, onLoss);
   const renewal = startRenewal({
     ...context,
     client,
     periodMs: unownedPeriodMs,
-    onLost: (code) => {
-      onEvent({ name: 'ownership.lost', scope, serverId, code });
-      lost.abort(new OwnershipLostError({ scope, serverId, answer: code }));
-    },
     onFailure: (detail) => {
       onEvent({ name: 'ownership.renewal_failed', scope, serverId, detail });
     },
@@ -68,12 +79,13 @@ export function driveServer(context: OwnershipContext, taken: TakenServer): Owne
       return { kind: 'not_stopped', detail: deleted.error.message };
     },
     async release() {
-      await renewal.stop();
+      await letGo();
       onEvent({ name: 'ownership.detached', scope, serverId });
     },
     async shutdown() {
-      await renewal.stop();
-      const stop = await stopServer(context, client, serverId);
+      await letGo();
+      crashPoint('shutdown.renewal_stopped');
+      const stop = await stopServer(context, { client, route, serverId });
       if (stop.kind === 'not_stopped') throw new ServerNotStoppedError({ scope, serverId, why: stop.detail });
     },
   };

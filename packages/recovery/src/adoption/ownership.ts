@@ -11,57 +11,72 @@ import { authenticate } from './authenticate.ts';
 import { bootstrapServer } from './bootstrap.ts';
 import type { OwnershipContext } from './context.ts';
 import { absent } from './refusal.ts';
-import { stopServer } from './stop-server.ts';
+import { SpentSecrets } from './spent-secrets.ts';
+import { stopServer, targetOf } from './stop-server.ts';
 
-/** What ownership of control servers needs. Clock and randomness are the machine's own unless given. */
-export type OwnershipOptions = Omit<OwnershipContext, 'clock' | 'random'> &
-  Partial<Pick<OwnershipContext, 'clock' | 'random'>>;
+type Defaulted = 'clock' | 'random' | 'crashPoint';
+
+/**
+ * What ownership of control servers needs. Clock and randomness are the machine's own unless given; `crashPoint` is for tests and
+ * does nothing unless given.
+ */
+export type OwnershipOptions = Omit<OwnershipContext, Defaulted | 'spent'> &
+  Partial<Pick<OwnershipContext, Defaulted>>;
 
 /**
  * The one algorithm by which a backend comes to own control servers, whatever their runtime. To be used by the holder of the
  * installation lock only, one call a scope at a time.
  */
 export function createOwnership(options: OwnershipOptions): Ownership {
-  const context: OwnershipContext = { clock: systemClock, random: systemRandom, ...options };
-  const { onEvent } = context;
-  // Secrets of servers that were found gone. After a refusal the server may still live, so its secret stays.
-  const forgettable = new Set<string>();
+  const spent = new SpentSecrets();
+  const context: OwnershipContext = {
+    clock: systemClock,
+    random: systemRandom,
+    crashPoint: () => undefined,
+    ...options,
+    spent,
+  };
+  const { onEvent, crashPoint } = context;
 
   return {
     async adopt(scope, dial, signal) {
       signal.throwIfAborted();
       const record = await context.records.read(scope);
       if (record === null) return absent('no_record');
-      const { endpoint, serverId, credentialRef } = record;
+      crashPoint('adoption.record_read');
+      const { endpoint, serverId } = record;
       onEvent({ name: 'adoption.attempted', scope, endpoint, serverId });
       const result = await adoptServer(context, record, dial, signal);
       tell(context, record, result);
-      if (result.kind === 'absent' || result.kind === 'incompatible_stopped') forgettable.add(credentialRef);
+      if (result.kind === 'incompatible_stopped') spent.serverIsGone(serverId);
       return result;
     },
 
     async bootstrap(scope, fresh, signal) {
-      return await bootstrapServer(context, scope, fresh, {
-        signal,
-        mayForget: ({ credentialRef }) => forgettable.delete(credentialRef),
-      });
+      return await bootstrapServer(context, scope, fresh, signal);
     },
 
     async endSurvivor(scope, dial, signal): Promise<SurvivorResult> {
       const record = await context.records.read(scope);
       if (record === null) return { kind: 'none' };
+      crashPoint('adoption.record_read');
+      const { serverId } = record;
       const server = await authenticate(context, record, dial, signal);
-      if (server.kind === 'refused') return { kind: 'left_alone', reason: server.reason };
-      if (server.kind === 'absent') {
-        forgettable.add(record.credentialRef);
-        return { kind: 'none' };
+      if (server.kind === 'absent') return { kind: 'none' };
+      if (server.kind === 'refused') {
+        const { reason, detail } = server;
+        onEvent({ name: 'survivor.left_alone', scope, serverId, reason, detail });
+        return { kind: 'left_alone', reason };
       }
-      const stop = await stopServer(context, server.client, server.identity.serverId);
+      // Whatever it can do: nobody is to work with it any more.
+      const stop = await stopServer(context, targetOf(server));
       if (stop.kind === 'stopped') {
-        forgettable.add(record.credentialRef);
-        return { kind: 'stopped' };
+        spent.serverIsGone(serverId);
+        onEvent({ name: 'survivor.stopped', scope, serverId });
+      } else {
+        onEvent({ name: 'survivor.not_stopped', scope, serverId, detail: stop.detail });
       }
-      return { kind: 'not_stopped', detail: stop.detail };
+      return stop;
     },
   };
 }

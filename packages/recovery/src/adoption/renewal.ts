@@ -1,14 +1,12 @@
-import { ControlError } from '@holdfast/control-protocol';
-import { NoAnswerError, UnreadableAnswerError, type ControlClient } from '@holdfast/control-protocol/client';
+import type { ControlClient } from '@holdfast/control-protocol/client';
 import type { OwnershipContext } from './context.ts';
 
 /** What is renewed, and who hears of it. */
 export interface RenewalOptions extends Pick<OwnershipContext, 'clock' | 'random' | 'settings'> {
+  /** Whoever hears from it that ownership is lost stops the renewal. */
   readonly client: ControlClient;
   /** The unowned period in force. */
   readonly periodMs: number;
-  /** Called once; renewal has stopped by then. */
-  readonly onLost: (answer: 'credential_superseded' | 'credential_unknown') => void;
   readonly onFailure: (detail: string) => void;
 }
 
@@ -26,10 +24,11 @@ export function renewalPauseMs(periodMs: number, random: (byteCount: number) => 
 
 /**
  * Claims ownership again and again, one attempt at a time, each bounded by the read timeout and counted from its start. Failures
- * wait for the next tick; a lost credential ends it (OWNERSHIP-002.3, 003.2).
+ * wait for the next tick (OWNERSHIP-003.2). A timer that fires late, because the process slept or was busy, claims at once, and the
+ * next pause is counted from there.
  */
 export function startRenewal(options: RenewalOptions): Renewal {
-  const { client, clock, random, settings, periodMs, onLost, onFailure } = options;
+  const { client, clock, random, settings, periodMs, onFailure } = options;
   const stopped = new AbortController();
   let cancelTimer: () => void;
   let attempt = Promise.resolve();
@@ -48,12 +47,7 @@ export function startRenewal(options: RenewalOptions): Renewal {
       await client.call('claim', {}, { timeoutMs: settings.recoveryReadTimeoutMs, signal: stopped.signal });
     } catch (error) {
       if (stopped.signal.aborted) return;
-      if (error instanceof ControlError && isLoss(error.code)) {
-        stopped.abort();
-        onLost(error.code);
-        return;
-      }
-      onFailure(describe(error));
+      onFailure(error instanceof Error ? error.message : String(error));
     }
     scheduleAfter(startedAt);
   };
@@ -66,14 +60,4 @@ export function startRenewal(options: RenewalOptions): Renewal {
       await attempt;
     },
   };
-}
-
-function isLoss(code: string): code is 'credential_superseded' | 'credential_unknown' {
-  return code === 'credential_superseded' || code === 'credential_unknown';
-}
-
-function describe(error: unknown): string {
-  const known =
-    error instanceof ControlError || error instanceof NoAnswerError || error instanceof UnreadableAnswerError;
-  return known ? error.message : String(error);
 }

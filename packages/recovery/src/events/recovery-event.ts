@@ -41,6 +41,23 @@ export type RecoveryEvent =
       readonly scope: string;
       readonly missing: readonly string[];
     }
+  /** Survival is switched off, and the server on record was own: it has been stopped. */
+  | { readonly name: 'survivor.stopped'; readonly scope: string; readonly serverId: string }
+  /** Survival is switched off, and the process at the recorded endpoint is not provably own. */
+  | {
+      readonly name: 'survivor.left_alone';
+      readonly scope: string;
+      readonly serverId: string;
+      readonly reason: Exclude<RefusalReason, 'no_answer'>;
+      readonly detail: string;
+    }
+  /** Survival is switched off, and the own server on record could not be stopped; it ends after its unowned period. */
+  | {
+      readonly name: 'survivor.not_stopped';
+      readonly scope: string;
+      readonly serverId: string;
+      readonly detail: string;
+    }
   | { readonly name: 'ownership.started'; readonly scope: string; readonly serverId: string }
   | {
       readonly name: 'ownership.renewal_failed';

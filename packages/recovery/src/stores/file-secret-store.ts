@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { SecretStore } from './secret-store.ts';
 
 /** Others than its owner could reach a secret: the folder or a file of the store is not private, or not what it should be. */
@@ -29,13 +29,15 @@ export class SecretUnavailableError extends Error {
 }
 
 const REFERENCE = /^[0-9a-f]{32}$/;
+const UNFINISHED = /^[0-9a-f]{32}\.new$/;
 const VERSION = 1;
 const MAX_FILE_BYTES = 64 * 1024;
 const OTHERS = 0o077;
 
 /**
  * Secrets in a folder of their own, one file each, for their owner's eyes only (0700 and 0600). Folders and files that others
- * can reach, and symbolic links, are refused with {@link SecretStoreUnsafeError}.
+ * can reach, and symbolic links, are refused with {@link SecretStoreUnsafeError}. A secret is there whole or not at all. For one
+ * process at a time: the first write removes what a process left that died while it wrote.
  */
 export function createFileSecretStore(folder: string): SecretStore {
   const fileOf = (reference: string): string => {
@@ -45,10 +47,17 @@ export function createFileSecretStore(folder: string): SecretStore {
     return join(folder, reference);
   };
 
+  let tidied: Promise<void> | undefined;
+
   return {
     async write(secret) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await makeFolder(folder);
       await assertPrivateFolder(folder);
+      tidied ??= removeUnfinished(folder).catch((error: unknown) => {
+        tidied = undefined;
+        throw error;
+      });
+      await tidied;
       const reference = randomBytes(16).toString('hex');
       const file = fileOf(reference);
       const temporary = `${file}.new`;
@@ -73,6 +82,19 @@ export function createFileSecretStore(folder: string): SecretStore {
       await rm(fileOf(reference), { force: true });
     },
   };
+}
+
+async function makeFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true, mode: 0o700 });
+  // A folder that was just made is durable when its parent is.
+  if (first !== undefined) await syncFolder(dirname(path));
+}
+
+async function removeUnfinished(folder: string): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  for (const entry of entries) {
+    if (entry.isFile() && UNFINISHED.test(entry.name)) await rm(join(folder, entry.name), { force: true });
+  }
 }
 
 async function assertPrivateFolder(path: string): Promise<void> {

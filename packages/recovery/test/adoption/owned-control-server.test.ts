@@ -1,10 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Instance } from '@holdfast/control-protocol';
+import type { OwnedControlServer } from '@holdfast/executor-contract';
 import { script, scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { processIsAlive, until } from '@holdfast/testbeds';
 import { OwnershipLostError } from '../../src/index.ts';
 import { SCOPE, dialRecorded, installation, never, type Installation } from '../fixtures/backend.ts';
 import { runControlServer, type RunningServer } from '../fixtures/control-server.ts';
 import { manualClock } from '../fixtures/manual-clock.ts';
+import { proxyTo } from '../fixtures/proxy.ts';
+import { forServer, serverHere } from '../fixtures/server-here.ts';
 
 // Real processes on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -22,12 +26,29 @@ afterEach(async () => {
   await place[Symbol.asyncDispose]();
 });
 
+/** Another backend takes the server over. */
+async function adopted(): Promise<OwnedControlServer> {
+  const adoption = await place.backend().adopt(SCOPE, dialRecorded, never);
+  if (adoption.kind !== 'adopted') throw new Error(`not adopted: ${adoption.kind}`);
+  return adoption.server;
+}
+
+async function createInstance({ client }: OwnedControlServer): Promise<Instance> {
+  return await client.call('createInstance', {
+    executionId: 'e1',
+    sessionId: 's1',
+    taskId: 't1',
+    workspacePath: place.home,
+    workspaceSourceRoots: [place.home],
+    environment: {},
+  });
+}
+
 describe('an owned control server', () => {
   it('is lost when another backend has adopted it: told once, not retried [OWNERSHIP-002.3]', async () => {
     const clock = manualClock();
     const old = await place.backend({ clock }).bootstrap(SCOPE, server.fresh, never);
-    const adoption = await place.backend().adopt(SCOPE, dialRecorded, never);
-    if (adoption.kind !== 'adopted') throw new Error('not adopted');
+    const next = await adopted();
     expect(old.lost.aborted).toBe(false);
 
     clock.advance(old.unownedPeriodMs / 3);
@@ -37,7 +58,78 @@ describe('an owned control server', () => {
     expect(clock.nextInMs()).toBeUndefined();
     await expect(old.client.call('listInstances', {})).rejects.toMatchObject({ status: 401 });
     expect(place.events.filter(({ name }) => name === 'ownership.lost')).toHaveLength(1);
-    await adoption.server.release();
+    await next.release();
+  });
+
+  it('is lost as soon as any answer says so: told once, renewed no more [OWNERSHIP-002.3]', async () => {
+    const clock = manualClock();
+    const old = await place.backend({ clock }).bootstrap(SCOPE, server.fresh, never);
+    const next = await adopted();
+    const answers = await Promise.all([1, 2, 3].map(async () => await old.enumerate(never)));
+    expect(answers.map(({ kind }) => kind)).toEqual(Array.from({ length: 3 }, () => 'not_enumerated'));
+    expect(old.lost.reason).toBeInstanceOf(OwnershipLostError);
+    expect(clock.nextInMs()).toBeUndefined();
+    expect(place.events.filter(({ name }) => name === 'ownership.lost')).toHaveLength(1);
+    await next.release();
+  });
+
+  it('is lost as soon as a stream is closed by an adoption [OWNERSHIP-002.3]', async () => {
+    const clock = manualClock();
+    const old = await place.backend({ clock }).bootstrap(SCOPE, server.fresh, never);
+    const { instanceId } = await createInstance(old);
+    const stream = await old.client.openEvents(instanceId, { after: 0 });
+    const next = await adopted();
+    await until(() => old.lost.aborted, { reason: 'the loss', withinMs: 10_000 });
+    expect((await stream.ended).code).toBe(4002);
+    expect(clock.nextInMs()).toBeUndefined();
+    expect(place.events.filter(({ name }) => name === 'ownership.lost')).toEqual([
+      { name: 'ownership.lost', scope: SCOPE, serverId: server.serverId, code: 'credential_superseded' },
+    ]);
+    await expect(old.client.openEvents(instanceId, { after: 0 })).rejects.toMatchObject({ status: 401 });
+    await next.release();
+  });
+
+  it('is not lost to another backend after it was let go of', async () => {
+    const old = await place.backend().bootstrap(SCOPE, server.fresh, never);
+    await old.release();
+    const next = await adopted();
+    expect((await old.enumerate(never)).kind).toBe('not_enumerated');
+    expect(old.lost.aborted).toBe(false);
+    expect(place.events.map(({ name }) => name)).not.toContain('ownership.lost');
+    await next.release();
+  });
+
+  it('has as much time as ever after renewals that failed [OWNERSHIP-003.3]', async () => {
+    const serverClock = manualClock();
+    await using own = await serverHere(place.home, { clock: forServer(serverClock) });
+    await using tunnel = await proxyTo(own.fresh.endpoint);
+    const clock = manualClock();
+    const fresh = { ...own.fresh, endpoint: tunnel.dialled.endpoint };
+    const owned = await place.backend({ clock }).bootstrap(SCOPE, fresh, never);
+
+    // The last one fails a moment before nobody owns the server any more.
+    const period = owned.unownedPeriodMs;
+    for (const [failures, treatment] of (['internal', 'break_before', 'internal'] as const).entries()) {
+      tunnel.treat('POST /ownership/claim', treatment);
+      serverClock.advance(failures === 2 ? period - 1 - 2 * (period / 3) : period / 3);
+      clock.advance(clock.nextInMs() ?? 0);
+      await until(() => clock.nextInMs(), { reason: 'the renewal to fail', withinMs: 10_000 });
+      expect(clock.nextInMs()).toBeGreaterThan(period / 5);
+    }
+    tunnel.reset();
+    expect(await owned.client.call('claim', {})).toEqual({ expiresInMs: period });
+    expect(place.events.filter(({ name }) => name === 'ownership.renewal_failed')).toHaveLength(3);
+    expect(owned.lost.aborted).toBe(false);
+    await owned.release();
+  });
+
+  it('takes a connection that breaks for no sign that the server has stopped', async () => {
+    await using tunnel = await proxyTo(server.dialled.endpoint);
+    const fresh = { ...server.fresh, endpoint: tunnel.dialled.endpoint };
+    const owned = await place.backend().bootstrap(SCOPE, fresh, never);
+    tunnel.treat(/./, 'break_before');
+    await expect(owned.shutdown()).rejects.toMatchObject({ code: 'server_not_stopped' });
+    expect(processIsAlive(server.program.pid)).toBe(true);
   });
 
   it('renews by itself against the real server [OWNERSHIP-003.2]', async () => {
@@ -56,14 +148,7 @@ describe('an owned control server', () => {
 
   it('counts an instance that is not there as stopped', async () => {
     const owned = await place.backend().bootstrap(SCOPE, server.fresh, never);
-    const { instanceId } = await owned.client.call('createInstance', {
-      executionId: 'e1',
-      sessionId: 's1',
-      taskId: 't1',
-      workspacePath: place.home,
-      workspaceSourceRoots: [place.home],
-      environment: {},
-    });
+    const { instanceId } = await createInstance(owned);
     expect(await owned.stopInstance(instanceId)).toEqual({ kind: 'stopped' });
     expect(await owned.stopInstance(instanceId)).toEqual({ kind: 'stopped' });
     await owned.release();
@@ -71,14 +156,7 @@ describe('an owned control server', () => {
 
   it('shuts down with an agent that will not end by itself: resolves when the server answers no more [OWNERSHIP-002.9]', async () => {
     const owned = await place.backend().bootstrap(SCOPE, server.fresh, never);
-    const { instanceId } = await owned.client.call('createInstance', {
-      executionId: 'e1',
-      sessionId: 's1',
-      taskId: 't1',
-      workspacePath: place.home,
-      workspaceSourceRoots: [place.home],
-      environment: {},
-    });
+    const { instanceId } = await createInstance(owned);
     const { agentPid } = await owned.client.call('startAgent', {
       instanceId,
       command: scriptedAgentCommand(),
@@ -100,33 +178,8 @@ describe('an owned control server', () => {
 
   it('says that it could not be stopped', async () => {
     const owned = await place.backend().bootstrap(SCOPE, server.fresh, never);
-    const adoption = await place.backend().adopt(SCOPE, dialRecorded, never);
-    if (adoption.kind !== 'adopted') throw new Error('not adopted');
+    const next = await adopted();
     await expect(owned.shutdown()).rejects.toMatchObject({ code: 'server_not_stopped', scope: SCOPE });
-    await adoption.server.release();
-  });
-});
-
-describe('a survivor, with the capability switched off', () => {
-  it('is stopped when it is own', async () => {
-    await (await place.backend().bootstrap(SCOPE, server.fresh, never)).release();
-    expect(await place.backend().endSurvivor(SCOPE, dialRecorded, never)).toEqual({ kind: 'stopped' });
-    expect(await server.program.exited).toEqual({ exitCode: 0, signal: null });
-    expect(await place.backend().endSurvivor(SCOPE, dialRecorded, never)).toEqual({ kind: 'none' });
-  });
-
-  it('is left alone when it is not provably own', async () => {
-    const owned = await place.backend().bootstrap(SCOPE, server.fresh, never);
-    await place.secrets.remove(place.records.get(SCOPE).credentialRef);
-    expect(await place.backend().endSurvivor(SCOPE, dialRecorded, never)).toEqual({
-      kind: 'left_alone',
-      reason: 'credential_unavailable',
-    });
-    expect((await owned.enumerate(never)).kind).toBe('enumerated');
-    await owned.release();
-  });
-
-  it('is nothing to end without a record', async () => {
-    expect(await place.backend().endSurvivor(SCOPE, dialRecorded, never)).toEqual({ kind: 'none' });
+    await next.release();
   });
 });

@@ -1,10 +1,11 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ControlError, type ErrorCode } from '@holdfast/control-protocol';
-import { ControlClient } from '@holdfast/control-protocol/client';
 import { until } from '@holdfast/testbeds';
 import * as fc from 'fast-check';
+import { DrivingClient } from '../../src/adoption/driving-client.ts';
 import { renewalPauseMs, startRenewal, type Renewal } from '../../src/adoption/renewal.ts';
+import { systemClock } from '../../src/index.ts';
 import { manualClock, type ManualClock } from '../fixtures/manual-clock.ts';
 
 const PERIOD_MS = 60_000;
@@ -45,13 +46,16 @@ beforeEach(async () => {
   });
   const address = peer.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
+  const endpoint = `http://127.0.0.1:${String(address.port)}`;
   renewal = startRenewal({
-    client: new ControlClient({ endpoint: `http://127.0.0.1:${String(address.port)}`, timeoutMs: 2000 }),
+    client: new DrivingClient({ endpoint, timeoutMs: 2000 }, (loss) => {
+      lost.push(loss);
+      void renewal.stop();
+    }),
     periodMs: PERIOD_MS,
     clock,
     random: () => new Uint8Array([255]),
     settings,
-    onLost: (code) => lost.push(code),
     onFailure: (detail) => failures.push(detail),
   });
 });
@@ -74,7 +78,7 @@ describe('startRenewal', () => {
   it('renews at an interval strictly below a third of the period, with jitter [OWNERSHIP-003.2]', () => {
     fc.assert(
       fc.property(
-        fc.integer({ min: 60_000, max: 2 ** 40 }),
+        fc.double({ min: 1, max: 2 ** 40, noNaN: true }),
         fc.integer({ min: 0, max: 255 }),
         (period, byte) => {
           const pause = renewalPauseMs(period, () => new Uint8Array([byte]));
@@ -104,6 +108,32 @@ describe('startRenewal', () => {
     expect(failures).toEqual([]);
   });
 
+  it('claims at once when it wakes, once, and counts the next pause from there', async () => {
+    const firstDueIn = clock.nextInMs() ?? 0;
+    clock.sleep(10 * PERIOD_MS);
+    // What it slept through is not made up for.
+    clock.advance(0);
+    expect(clock.nextInMs()).toBeUndefined();
+    expect(await nextScheduled()).toBe(firstDueIn);
+    expect(claims).toBe(1);
+    clock.advance(firstDueIn - 1);
+    expect(clock.nextInMs()).toBe(1);
+    expect(claims).toBe(1);
+  });
+
+  it('is woken at once, on the clock of the machine, after its event loop hung over the time', async () => {
+    let woken = false;
+    systemClock.inBackground(20, () => {
+      woken = true;
+    });
+    const hungUntil = performance.now() + 60;
+    while (performance.now() < hungUntil);
+    await new Promise<void>((resolve) => {
+      setTimeout(resolve, 0);
+    });
+    expect(woken).toBe(true);
+  });
+
   it('reports a failure and tries again at the next tick', async () => {
     answer = 'internal';
     clock.advance(PERIOD_MS / 3);
@@ -118,12 +148,14 @@ describe('startRenewal', () => {
   });
 
   it.each(['credential_superseded', 'credential_unknown'] as const)(
-    'stops for good when it is told %s [OWNERSHIP-002.3]',
+    'stops for good when whoever hears of %s stops it [OWNERSHIP-002.3]',
     async (code) => {
       answer = code;
       clock.advance(PERIOD_MS / 3);
       await until(() => lost.length > 0, { reason: 'the loss', withinMs: 5000 });
+      await renewal.stop();
       expect(lost).toEqual([code]);
+      expect(failures).toEqual([]);
       expect(clock.nextInMs()).toBeUndefined();
     },
   );

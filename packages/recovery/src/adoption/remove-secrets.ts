@@ -1,0 +1,17 @@
+import type { OwnershipContext } from './context.ts';
+
+/** Removes secrets that nothing needs any more. A failure is told and leaves litter, no more. */
+export async function removeSecrets(
+  { secrets, onEvent }: Pick<OwnershipContext, 'secrets' | 'onEvent'>,
+  scope: string,
+  references: readonly string[],
+): Promise<void> {
+  for (const reference of references) {
+    try {
+      await secrets.remove(reference);
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error);
+      onEvent({ name: 'secret.not_removed', scope, detail });
+    }
+  }
+}
