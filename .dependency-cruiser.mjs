@@ -41,6 +41,7 @@ const SIBLINGS = [
 const DOORS = [
   { library: 'ws', doors: ['control-protocol/src/client/', 'control-server/src/http/'] },
   { library: 'kysely', doors: ['turn-ledger/src/'] },
+  { library: 'pg', doors: ['host/src/startup/'] },
   { library: 'pino', doors: ['control-server/src/diagnostics/'] },
   { library: '@agentclientprotocol/sdk', doors: ['control-server/src/agent/'] },
   { library: 'zod', doors: ['control-protocol/src/', 'control-server/src/', 'turn-ledger/src/'] },
@@ -194,7 +195,7 @@ export default {
       comment: 'Users do not get devDependencies: what src imports belongs in dependencies.',
       severity: 'error',
       from: { path: '^packages/.+/src/' },
-      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm-peer', 'type-only'] },
     },
   ],
   options: {

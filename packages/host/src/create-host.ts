@@ -1,37 +1,26 @@
-import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
-import { CAPABILITIES, controlServerEnvironment } from '@holdfast/control-protocol';
-import { controlServerCommand } from '@holdfast/control-server';
-import {
-  SessionGuards,
-  createFileSecretStore,
-  createOwnership,
-  planReconciliation,
-  recover,
-  type OutcomeWriter,
-  type RecoveryReport,
-} from '@holdfast/recovery';
-import { SessionGuard, openLedger, type Ledger, type SessionState } from '@holdfast/turn-ledger';
+import { unownedPeriodInForce, SETTINGS } from '@holdfast/control-protocol';
+import { planReconciliation, recover, type OutcomeWriter, type RecoveryReport } from '@holdfast/recovery';
+import { LedgerRowError, openLedger, type SessionState } from '@holdfast/turn-ledger';
+import { HostClosedError, SharedLockLostError } from './host-errors.ts';
 import { HostEvents } from './host-events.ts';
 import { checkHostOptions, type CheckedHostOptions, type HostOptions } from './host-options.ts';
-import { Host } from './host.ts';
+import { Host, type CloseOptions, type HostParts } from './host.ts';
 import type { HostServices } from './sessions/host-services.ts';
 import { retrackSession } from './sessions/retrack-session.ts';
-import { StoredNotice } from './sessions/stored-notice.ts';
-import { survivalCapability, type SurvivalCapability } from './startup/capability.ts';
+import { assembleServices } from './startup/assemble-services.ts';
+import { survivalCapability } from './startup/capability.ts';
 import { ClosingStack } from './startup/closing-stack.ts';
-import { openInstallation } from './startup/open-installation.ts';
 import { recoveringHost } from './startup/recovering-host.ts';
-import { TurnResults, resultOf } from './turns/turn-results.ts';
+import { takeLocks } from './startup/take-locks.ts';
 
 // The hint for a launch that comes while its session is being recovered.
 const RETRY_AFTER_MS = 500;
 
 /**
  * Opens an installation and brings it to where launches are safe: lock, ledger, recovery of what lived on, reconciliation of
- * what did not, in that order. Throws `HostOptionError`, `SettingError`, `HomeUnusableError`, `InstallationLockedError` or
- * the ledger's errors; then nothing is held. What the agents of an earlier host did meanwhile is in the ledger when it
- * resolves, or arrives right after.
+ * what did not, in that order. Throws `HostOptionError`, `SettingError`, `HomeUnusableError`, `LockFileUnusableError`,
+ * `InstallationLockedError`, `SharedLockHeldError`, `SharedLockUnavailableError` or the ledger's errors; then nothing is held.
+ * What the agents of an earlier host did meanwhile is in the ledger when it resolves, or arrives right after.
  */
 export async function createHost(options: HostOptions): Promise<Host> {
   const checked = checkHostOptions(options);
@@ -39,32 +28,39 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const survival = survivalCapability(process.platform, checked.settings.agentSurvival);
   const opened = new ClosingStack();
   try {
-    const { home, lock } = await openInstallation(checked.home, new Date());
-    opened.add(() => {
-      lock.release();
-    });
+    const { home, lost } = await takeLocks(checked, opened);
+    const events = new HostEvents();
+    events.subscribe(checked.onEvent);
+    events.publish({ name: 'survival.capability', survival });
+    tellAdjustments(checked, events);
     const ledger = await openLedger({ url: checked.ledgerFile });
     opened.add(async () => {
       await ledger.close();
     });
     const closed = new AbortController();
-    const services = assembleServices(checked, { home, survival, ledger, closed: closed.signal });
-    const recovery = await bringUp(checked, services, async () => {
-      closed.abort();
-      await Promise.all([...services.live.values()].map(async (live) => await live.release()));
-      await Promise.all([...services.runtimes.values()].map(async (runtime) => await runtime.detach()));
+    const services = assembleServices(checked, {
+      home,
+      survival,
+      ledger,
+      events,
+      closed: closed.signal,
+      retryAfterMs: RETRY_AFTER_MS,
     });
+    const standDown = async (reason: Error, then: CloseOptions['agents']): Promise<void> => {
+      closed.abort(reason);
+      await letGoOfAgents(services, reason, then);
+    };
+    standDownWhenLost(lost, events, standDown);
+    const recovery = await bringUp(checked, services, lost, standDown);
     return new Host({
       home,
       survival,
+      settings: checked.settings,
       recovery,
       services,
-      abort: () => {
-        closed.abort();
-      },
-      letGo: async () => {
-        await opened.close();
-      },
+      lost,
+      standDown,
+      opened,
     });
   } catch (error) {
     await opened.close();
@@ -72,62 +68,53 @@ export async function createHost(options: HostOptions): Promise<Host> {
   }
 }
 
-function assembleServices(
-  checked: CheckedHostOptions,
-  parts: {
-    readonly home: string;
-    readonly survival: SurvivalCapability;
-    readonly ledger: Ledger;
-    readonly closed: AbortSignal;
-  },
-): HostServices {
-  const { home, survival, ledger, closed } = parts;
-  const { settings } = checked;
-  const events = new HostEvents();
-  events.subscribe(checked.onEvent);
-  const onEvent = events.publish.bind(events);
-  const ownership = createOwnership({
-    home,
-    records: ledger.controlServers,
-    secrets: createFileSecretStore(join(home, 'secrets')),
-    requiredCapabilities: CAPABILITIES,
-    settings,
-    onEvent,
-  });
-  const context = {
-    home,
-    ownership,
-    survival: survival.state === 'enabled',
-    serverCommand: controlServerCommand(),
-    serverSettings: controlServerEnvironment(settings),
-    environment: checked.environment,
+/** Another backend may act from the moment the lock is lost: then this one acts no more, and its agents live on. */
+function standDownWhenLost(lost: AbortSignal, events: HostEvents, standDown: HostParts['standDown']): void {
+  const onLost = async (): Promise<void> => {
+    const reason: unknown = lost.reason;
+    if (!(reason instanceof SharedLockLostError)) return;
+    events.publish({ name: 'lock.lost', place: reason.place, detail: reason.message });
+    try {
+      await standDown(reason, 'keep');
+    } catch (error) {
+      events.publish({ name: 'host.error', what: 'letting go of the agents', error });
+    }
   };
-  return {
-    ledger,
-    runtimes: new Map(checked.runtimes.map((runtime) => [runtime.kind, runtime.create(context)])),
-    agents: checked.agents,
-    events,
-    guards: new SessionGuards({ retryAfterMs: RETRY_AFTER_MS, onEvent }),
-    sessionGuard: new SessionGuard(),
-    results: new TurnResults(async (turnId) => {
-      const turn = await ledger.turns.get(turnId);
-      return turn === null ? undefined : resultOf(turn);
+  lost.addEventListener('abort', () => void onLost(), { once: true });
+}
+
+function tellAdjustments({ settings }: CheckedHostOptions, events: HostEvents): void {
+  const { adjustments } = unownedPeriodInForce(settings.unownedPeriodMs, settings.idleTimeoutMs);
+  for (const detail of adjustments) {
+    events.publish({ name: 'settings.adjusted', setting: SETTINGS.unownedPeriodMs.key, detail });
+  }
+}
+
+/** Nothing is read from agents and nothing written about them any more. */
+async function letGoOfAgents(
+  { results, live, runtimes }: HostServices,
+  reason: Error,
+  agents: CloseOptions['agents'],
+): Promise<void> {
+  results.close(reason);
+  await Promise.all([...live.values()].map(async (execution) => await execution.release()));
+  await Promise.all(
+    [...runtimes.values()].map(async (runtime) => {
+      await (agents === 'keep' ? runtime.detach() : runtime.close());
     }),
-    stored: new StoredNotice(),
-    live: new Map(),
-    newId: randomUUID,
-    closed,
-  };
+  );
 }
 
 /** Recovery, then reconciliation. On failure everything that was taken over is let go of, alive. */
 async function bringUp(
   checked: CheckedHostOptions,
   services: HostServices,
-  letGo: () => Promise<void>,
+  lost: AbortSignal,
+  standDown: HostParts['standDown'],
 ): Promise<RecoveryReport> {
   const { ledger, guards, runtimes, agents, events } = services;
   try {
+    lost.throwIfAborted();
     const rows = await ledger.executionRecords.listLive();
     checked.onRecovering(recoveringHost(guards, RETRY_AFTER_MS));
     const recovery = await recover({
@@ -139,16 +126,17 @@ async function bringUp(
         outcomes: outcomeWriter(services),
       },
       settings: checked.settings,
-      signal: checked.signal,
+      signal: AbortSignal.any([checked.signal, lost]),
       publish: async (session) => {
         await retrackSession(services, session);
       },
       onEvent: events.publish.bind(events),
     });
+    lost.throwIfAborted();
     await reconcile(services, recovery);
     return recovery;
   } catch (error) {
-    await letGo();
+    await standDown(new HostClosedError(), 'keep');
     throw error;
   }
 }
@@ -176,13 +164,31 @@ function publishedState(state: SessionState): 'running' | 'failed' | 'waiting_fo
 }
 
 /** Makes the sessions truthful that did not come back, those included that died before they had a row. */
-async function reconcile({ ledger, live }: HostServices, recovery: RecoveryReport): Promise<void> {
+async function reconcile(services: HostServices, recovery: RecoveryReport): Promise<void> {
+  const { ledger, live } = services;
   const plan = planReconciliation(recovery.rows);
   const named = new Set(recovery.rows.map(({ row }) => row.sessionId));
-  const rowless = (await ledger.sessions.list()).filter(
-    ({ sessionId, state }) =>
-      !named.has(sessionId) && !live.has(sessionId) && (state === 'starting' || state === 'running'),
+  const rowless = (await activeSessions(services)).filter(
+    (sessionId) => !named.has(sessionId) && !live.has(sessionId),
   );
-  await ledger.reconcile({ sessionIds: [...plan.sessionIds, ...rowless.map(({ sessionId }) => sessionId)] });
+  await ledger.reconcile({ sessionIds: [...plan.sessionIds, ...rowless] });
   await ledger.executionWriter.repair(plan.repairs.map(({ executionId }) => executionId));
+}
+
+/** One session that cannot be read must not keep the others from coming up; it is told. */
+async function activeSessions({ ledger, events }: HostServices): Promise<readonly string[]> {
+  try {
+    const sessions = await ledger.sessions.list();
+    return sessions
+      .filter(({ state }) => state === 'starting' || state === 'running')
+      .map(({ sessionId }) => sessionId);
+  } catch (error) {
+    if (!(error instanceof LedgerRowError)) throw error;
+    events.publish({
+      name: 'host.error',
+      what: 'looking for sessions that died before they had a row',
+      error,
+    });
+    return [];
+  }
 }

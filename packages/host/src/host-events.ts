@@ -1,9 +1,16 @@
 import type { PermissionRequest, TurnOutcome } from '@holdfast/control-protocol';
 import type { RecoveryEvent } from '@holdfast/recovery';
+import type { SurvivalCapability } from './startup/capability.ts';
 
 /** What happens in a host: the events of recovery and ownership, and those of sessions. The set is closed. */
 export type HostEvent =
   | RecoveryEvent
+  /** Whether agents can outlive this host; told once, before anything else. */
+  | { readonly name: 'survival.capability'; readonly survival: SurvivalCapability }
+  /** A setting is not in force as it was given. One event for each adjustment, at the start. */
+  | { readonly name: 'settings.adjusted'; readonly setting: string; readonly detail: string }
+  /** The shared lock is lost: this host acts no more. */
+  | { readonly name: 'lock.lost'; readonly place: string; readonly detail: string }
   /** A turn's outcome has been applied, durably and for the first time. */
   | {
       readonly name: 'turn.outcome';

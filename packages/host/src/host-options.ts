@@ -9,6 +9,7 @@ import {
 import type { RuntimeFactory } from '@holdfast/executor-contract';
 import { HostOptionError } from './host-errors.ts';
 import type { HostEventListener } from './host-events.ts';
+import { isPostgresUrl, withoutSecrets } from './startup/postgres-url.ts';
 import type { RecoveringHost } from './startup/recovering-host.ts';
 
 /** How to run one kind of agent. */
@@ -32,6 +33,12 @@ export interface HostOptions {
   readonly home: string;
   /** A path or `sqlite:` URL; relative to the home. Default `ledger.db`. */
   readonly ledger?: string;
+  /**
+   * A `postgres:` URL, for hosts on several machines that share what they act on: one at a time holds a lock in that database,
+   * beside that of its home. Needs the package `pg`, and a connection that no pooler shares. The database keeps one such
+   * lock. Default: none.
+   */
+  readonly sharedLock?: string;
   /** Whether agents outlive this process. Default: the setting, which is off unless the environment says on. */
   readonly survival?: 'on' | 'off';
   readonly runtimes: readonly RuntimeFactory[];
@@ -64,6 +71,8 @@ export interface AgentProfile {
 export interface CheckedHostOptions {
   readonly home: string;
   readonly ledgerFile: string;
+  /** The URL of the database that keeps the shared lock, or null. */
+  readonly sharedLock: string | null;
   readonly settings: Settings;
   readonly runtimes: readonly RuntimeFactory[];
   readonly agents: ReadonlyMap<string, AgentProfile>;
@@ -82,6 +91,10 @@ export function checkHostOptions(options: HostOptions): CheckedHostOptions {
   if (survival !== undefined && survival !== 'on' && survival !== 'off') {
     throw new HostOptionError('survival', survival, '"on" or "off"');
   }
+  const sharedLock = options.sharedLock ?? null;
+  if (sharedLock !== null && !isPostgresUrl(sharedLock)) {
+    throw new HostOptionError('sharedLock', withoutSecrets(sharedLock), 'a "postgres:" URL');
+  }
   const kinds = options.runtimes.map((runtime) => runtime.kind);
   if (kinds.length === 0 || new Set(kinds).size < kinds.length) {
     throw new HostOptionError('runtimes', kinds, 'a list of at least one runtime, each kind once');
@@ -92,6 +105,7 @@ export function checkHostOptions(options: HostOptions): CheckedHostOptions {
   return {
     home,
     ledgerFile: ledgerFile(home, options.ledger ?? 'ledger.db'),
+    sharedLock,
     settings: resolveSettings({
       environment,
       options: { ...options.settings, agentSurvival: options.survival },
@@ -108,7 +122,7 @@ export function checkHostOptions(options: HostOptions): CheckedHostOptions {
 function ledgerFile(home: string, ledger: string): string {
   const scheme = /^([a-z]+):/i.exec(ledger)?.[1]?.toLowerCase();
   if (ledger === '' || (scheme !== undefined && scheme !== 'sqlite')) {
-    throw new HostOptionError('ledger', ledger, 'a file path or a "sqlite:" URL');
+    throw new HostOptionError('ledger', withoutSecrets(ledger), 'a file path or a "sqlite:" URL');
   }
   return resolve(home, scheme === undefined ? ledger : ledger.slice('sqlite:'.length));
 }

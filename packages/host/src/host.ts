@@ -1,9 +1,13 @@
+import type { Settings } from '@holdfast/control-protocol';
 import type { RecoveryReport } from '@holdfast/recovery';
 import type { Tasks } from '@holdfast/turn-ledger';
+import { HostClosedError } from './host-errors.ts';
 import type { HostEvents } from './host-events.ts';
+import { describeHost } from './host-report.ts';
 import type { HostServices } from './sessions/host-services.ts';
 import { Sessions } from './sessions/sessions.ts';
 import type { SurvivalCapability } from './startup/capability.ts';
+import type { ClosingStack } from './startup/closing-stack.ts';
 import { Turns } from './turns/turns.ts';
 
 /** What becomes of the agents when a host closes. */
@@ -16,12 +20,15 @@ export interface CloseOptions {
 export interface HostParts {
   readonly home: string;
   readonly survival: SurvivalCapability;
+  readonly settings: Settings;
   readonly recovery: RecoveryReport;
   readonly services: HostServices;
-  /** Aborts `services.closed`. */
-  readonly abort: () => void;
+  /** Aborts when the installation is this host's no more. */
+  readonly lost: AbortSignal;
+  /** Aborts `services.closed` with the reason and lets go of the agents, alive or stopped. */
+  readonly standDown: (reason: Error, agents: CloseOptions['agents']) => Promise<void>;
   /** Closes the ledger and releases the installation. */
-  readonly letGo: () => Promise<void>;
+  readonly opened: ClosingStack;
 }
 
 /** A backend's hold on its agents. Made by `createHost`; one for each home directory. */
@@ -31,6 +38,11 @@ export class Host implements AsyncDisposable {
   readonly survival: SurvivalCapability;
   /** What became of the sessions that were live before; prints one line for each. */
   readonly recovery: RecoveryReport;
+  /**
+   * Aborts with a `SharedLockLostError` when the shared lock is lost. The host has stopped acting then: it takes no calls,
+   * its agents live on and another host may drive them. Close it, and start another.
+   */
+  readonly lost: AbortSignal;
   readonly sessions: Sessions;
   readonly turns: Turns;
   /** The units of work that sessions belong to, as the ledger has them. */
@@ -44,6 +56,7 @@ export class Host implements AsyncDisposable {
     this.home = parts.home;
     this.survival = parts.survival;
     this.recovery = parts.recovery;
+    this.lost = parts.lost;
     this.sessions = new Sessions(parts.services);
     this.turns = new Turns(parts.services.ledger, parts.services.results);
     this.tasks = parts.services.ledger.tasks;
@@ -51,11 +64,22 @@ export class Host implements AsyncDisposable {
   }
 
   /**
+   * For a person: whether agents can outlive this host and why not, the unowned period in force at each control server with
+   * what adjusted it (OWNERSHIP-003.4), and what recovery came to.
+   */
+  report(): string {
+    const { survival, settings, recovery, services } = this.#parts;
+    return describeHost({ survival, settings, recovery, servers: services.servers() });
+  }
+
+  /**
    * Lets go of the installation. What the agents do from here on is kept by their control servers and told to the next
-   * host. With survival off agents cannot be kept: they are stopped. A second call waits for the first.
+   * host. With survival off agents cannot be kept: they are stopped. A host that has lost the installation stops nothing.
+   * A second call waits for the first.
    */
   async close({ agents }: CloseOptions): Promise<void> {
-    this.#closing ??= this.#close(agents === 'keep' && this.survival.state === 'enabled' ? 'keep' : 'stop');
+    const stops = agents === 'stop' || this.survival.state !== 'enabled';
+    this.#closing ??= this.#close(stops && !this.lost.aborted ? 'stop' : 'keep');
     await this.#closing;
   }
 
@@ -65,22 +89,13 @@ export class Host implements AsyncDisposable {
   }
 
   async #close(agents: CloseOptions['agents']): Promise<void> {
-    const { services, abort, letGo } = this.#parts;
-    abort();
-    services.results.close();
-    const live = [...services.live.values()];
-    await Promise.all(live.map(async (execution) => await execution.release()));
+    const { services, standDown, opened } = this.#parts;
+    const sessionIds = [...services.live.keys()];
     try {
-      await Promise.all(
-        [...services.runtimes.values()].map(async (runtime) => {
-          await (agents === 'keep' ? runtime.detach() : runtime.close());
-        }),
-      );
-      if (agents === 'stop') {
-        await services.ledger.reconcile({ sessionIds: live.map(({ execution }) => execution.sessionId) });
-      }
+      await standDown(new HostClosedError(), agents);
+      if (agents === 'stop') await services.ledger.reconcile({ sessionIds });
     } finally {
-      await letGo();
+      await opened.close();
     }
   }
 }

@@ -1,6 +1,6 @@
 export { SettingError } from '@holdfast/control-protocol';
 export type { Instance, InstanceEvent, PermissionRequest, TurnOutcome } from '@holdfast/control-protocol';
-export { AgentUnstoppableError, SessionRecoveringError } from '@holdfast/recovery';
+export { AgentUnstoppableError, OwnershipLostError, SessionRecoveringError } from '@holdfast/recovery';
 export type { RecoveryEvent, RecoveryReport } from '@holdfast/recovery';
 export type { SessionRecord, StoredEvent, TaskRecord, TurnRecord } from '@holdfast/turn-ledger';
 export { closeOnSignals } from './close-on-signals.ts';
@@ -11,9 +11,14 @@ export {
   HostClosedError,
   HostOptionError,
   InstallationLockedError,
+  LockFileUnusableError,
   PromptUnresolvedError,
   SessionNotFoundError,
   SessionNotLiveError,
+  SessionTakenOverError,
+  SharedLockHeldError,
+  SharedLockLostError,
+  SharedLockUnavailableError,
   TurnInProgressError,
   type LockHolder,
 } from './host-errors.ts';

@@ -14,6 +14,16 @@ describe('createHost with input that it cannot take', () => {
     ['no runtime', { runtimes: [] }, 'runtimes = [] is not accepted'],
     ['a runtime twice', { runtimes: [standalone(), standalone()] }, 'each kind once'],
     ['another database', { ledger: 'mysql://db' }, "ledger = 'mysql://db' is not accepted"],
+    [
+      'another database, its password left out',
+      { ledger: 'postgres://user:word@db/main?password=word' },
+      "ledger = 'postgres://…@db/main?…' is not accepted; it must be a file path or",
+    ],
+    [
+      'a shared lock elsewhere, its password left out',
+      { sharedLock: 'mysql://user:word@db' },
+      'sharedLock = \'mysql://…@db\' is not accepted; it must be a "postgres:" URL',
+    ],
     ['an agent of an odd name', { agents: { 'a b': { command: ['x'] } } }, "agents = 'a b' is not accepted"],
     [
       'an agent without a command',
@@ -112,6 +122,9 @@ describe('a host', () => {
     await Promise.all([host.close({ agents: 'stop' }), host.close({ agents: 'keep' })]);
     await expect(outcome).rejects.toMatchObject({ code: 'host_closed' });
     await expect(turn.outcome).rejects.toMatchObject({ code: 'host_closed' });
+    await expect(session.prompt('more')).rejects.toMatchObject({ code: 'host_closed' });
+    const { signal } = new AbortController();
+    await expect(session.prompt('more', { signal })).rejects.toMatchObject({ code: 'host_closed' });
     const events: unknown[] = [];
     for await (const event of session.events()) events.push(event);
     expect(events).toEqual([]);

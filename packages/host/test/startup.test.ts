@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { runProgram, testHome } from '@holdfast/testbeds';
 import * as surface from '../src/index.ts';
 import { survivalCapability } from '../src/startup/capability.ts';
+import { HostClosedError } from '../src/host-errors.ts';
 import { ClosingStack } from '../src/startup/closing-stack.ts';
 import { acquireInstallationLock } from '../src/startup/installation-lock.ts';
 import { TurnResults } from '../src/turns/turn-results.ts';
@@ -79,9 +80,20 @@ describe('waiting for a turn', () => {
       { kind: 'cancelled', stopReason: 'cancelled' },
     ]);
     const never = results.wait('never');
-    results.close();
+    results.close(new HostClosedError());
     await expect(never).rejects.toThrow('the host was closed');
     await expect(results.wait('old')).rejects.toThrow('the host was closed');
+  });
+
+  it('ends without a result where another backend will have it, then and later', async () => {
+    const results = new TurnResults(async () => await Promise.resolve(undefined));
+    const waiting = results.wait('lost');
+    const other = results.wait('other');
+    results.lose('lost', new Error('taken over'));
+    await expect(waiting).rejects.toThrow('taken over');
+    await expect(results.wait('lost')).rejects.toThrow('taken over');
+    results.settle('other', { kind: 'cancelled', stopReason: 'cancelled' });
+    expect(await other).toMatchObject({ kind: 'cancelled' });
   });
 
   it('fails when the ledger does', async () => {
@@ -99,11 +111,17 @@ it('exports what is named here and nothing else', () => {
   "HostClosedError",
   "HostOptionError",
   "InstallationLockedError",
+  "LockFileUnusableError",
+  "OwnershipLostError",
   "PromptUnresolvedError",
   "SessionNotFoundError",
   "SessionNotLiveError",
   "SessionRecoveringError",
+  "SessionTakenOverError",
   "SettingError",
+  "SharedLockHeldError",
+  "SharedLockLostError",
+  "SharedLockUnavailableError",
   "TurnInProgressError",
   "closeOnSignals",
   "createHost",

@@ -1,6 +1,7 @@
 export { freePort } from './free-port.ts';
 export { garbageServer } from './garbage-server.ts';
 export { hungServer } from './hung-server.ts';
+export { postgresServer, type PostgresServer } from './postgres-server.ts';
 export {
   descendants,
   listProcesses,
@@ -9,6 +10,7 @@ export {
   waitForExit,
   type ProcessEntry,
 } from './processes.ts';
+export { requirement, type RequirementName, type RequirementSources } from './requirement.ts';
 export {
   ProgramTimeoutError,
   runProgram,

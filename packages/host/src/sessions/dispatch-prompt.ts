@@ -1,7 +1,7 @@
 import { ControlError, type JsonObject } from '@holdfast/control-protocol';
 import { NoAnswerError, UnreadableAnswerError } from '@holdfast/control-protocol/client';
 import { TurnOpenError } from '@holdfast/turn-ledger';
-import { PromptUnresolvedError, TurnInProgressError } from '../host-errors.ts';
+import { PromptUnresolvedError, SessionTakenOverError, TurnInProgressError } from '../host-errors.ts';
 import type { HostServices } from './host-services.ts';
 import type { LiveExecution } from './live-execution.ts';
 
@@ -31,9 +31,10 @@ export async function dispatchPrompt(
     if (await wasAccepted(live, promptGeneration, error, turnId)) return turnId;
     live.lifecycle.dispatchFailed(promptGeneration);
     await ledger.turns.dispatchFailed(turnId, describeFailure(error));
-    throw error instanceof ControlError && error.code === 'turn_in_progress'
-      ? new TurnInProgressError(sessionId)
-      : error;
+    if (error instanceof ControlError && error.code === 'turn_in_progress') {
+      throw new TurnInProgressError(sessionId);
+    }
+    throw live.server.lost.aborted ? new SessionTakenOverError(sessionId, error) : error;
   }
   return turnId;
 }

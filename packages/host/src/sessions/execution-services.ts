@@ -1,6 +1,7 @@
 import type { ExecutorRuntime } from '@holdfast/executor-contract';
 import type { SessionGuards } from '@holdfast/recovery';
 import type { Ledger, SessionGuard } from '@holdfast/turn-ledger';
+import type { SessionTakenOverError } from '../host-errors.ts';
 import type { HostEvents } from '../host-events.ts';
 import type { AgentProfile } from '../host-options.ts';
 import type { TurnResults } from '../turns/turn-results.ts';
@@ -18,7 +19,10 @@ export interface ExecutionServices {
   readonly sessionGuard: SessionGuard;
   readonly results: TurnResults;
   readonly stored: StoredNotice;
+  /** The sessions that another backend drives now, each with the error that says so (OWNERSHIP-002.3). */
+  readonly takenOver: Map<string, SessionTakenOverError>;
   /** A fresh id, never given before. */
   readonly newId: () => string;
+  /** Aborts when the host closes or has lost its installation; the reason is the error for calls that come later. */
   readonly closed: AbortSignal;
 }

@@ -1,3 +1,4 @@
+import type { OwnedControlServer } from '@holdfast/executor-contract';
 import type { ExecutionServices } from './execution-services.ts';
 import type { LiveExecution } from './live-execution.ts';
 
@@ -5,4 +6,6 @@ import type { LiveExecution } from './live-execution.ts';
 export interface HostServices extends ExecutionServices {
   /** The executions that run now, by session id. */
   readonly live: Map<string, LiveExecution>;
+  /** The last control server of each scope that this host came to own. */
+  readonly servers: () => readonly OwnedControlServer[];
 }

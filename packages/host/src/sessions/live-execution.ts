@@ -3,6 +3,7 @@ import type { ControlClient } from '@holdfast/control-protocol/client';
 import type { OwnedControlServer } from '@holdfast/executor-contract';
 import type { Execution } from '@holdfast/recovery';
 import { PromptLifecycle, ReadyBus } from '@holdfast/turn-ledger';
+import { SessionTakenOverError } from '../host-errors.ts';
 import { pumpEvents, type PumpEnd } from './event-pump.ts';
 import type { ExecutionServices } from './execution-services.ts';
 
@@ -153,12 +154,23 @@ export class LiveExecution {
     const { ledger, results, events } = this.#services;
     this.#onEnd();
     this.lifecycle.end();
-    // A superseded backend must not write about what another one drives now (OWNERSHIP-002.3).
     if (why === 'instance_stopped' || why === 'server_stopping') {
       for (const { abandonedTurnIds } of await ledger.reconcile({ sessionIds: [sessionId] })) {
         for (const turnId of abandonedTurnIds) results.settleAbandoned(turnId);
       }
+    } else if (why === 'superseded') {
+      await this.#takenOver();
     }
     events.publish({ name: 'session.ended', sessionId, why });
+  }
+
+  /** Nothing is written any more about what another backend drives now; its outcomes are told there (OWNERSHIP-002.3). */
+  async #takenOver(): Promise<void> {
+    const { sessionId } = this.execution;
+    const { ledger, results, takenOver } = this.#services;
+    const error = new SessionTakenOverError(sessionId, this.server.lost.reason);
+    takenOver.set(sessionId, error);
+    const open = await ledger.turns.openTurn(sessionId);
+    if (open !== null) results.lose(open.turnId, error);
   }
 }

@@ -11,6 +11,7 @@ import { dispatchPrompt } from './dispatch-prompt.ts';
 import type { HostServices } from './host-services.ts';
 import { launchSession, startAgent } from './launch-session.ts';
 import type { LiveExecution } from './live-execution.ts';
+import { unlessClosed } from './unless-closed.ts';
 import { sessionEvents } from './session-events.ts';
 
 /** Options of a prompt. */
@@ -53,11 +54,12 @@ export class Session {
   /**
    * Starts a turn with a text or with ACP content blocks, and an agent first where the session has none (with its history
    * where the agent can load it). Resolves as soon as the prompt is accepted. Throws {@link TurnInProgressError},
-   * `SessionRecoveringError`, `AgentUnstoppableError`, `AgentStartFailedError` or `PromptUnresolvedError`.
+   * `SessionRecoveringError`, `AgentUnstoppableError`, `AgentStartFailedError`, `PromptUnresolvedError`,
+   * `SessionTakenOverError` or, later than the host, the reason of its end.
    */
   async prompt(content: string | readonly JsonObject[], options: PromptOptions = {}): Promise<Turn> {
     const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-    const signal = options.signal ?? this.#services.closed;
+    const signal = unlessClosed(this.#services, options.signal);
     return await this.#services.sessionGuard.hold(
       this.id,
       async () => {
@@ -71,6 +73,7 @@ export class Session {
   }
 
   async #live(record: SessionRecord, runId: string | null, signal: AbortSignal): Promise<LiveExecution> {
+    assertOurs(this.#services, this.id);
     const live = this.#services.live.get(this.id);
     if (live === undefined) {
       if ((await this.#services.ledger.turns.openTurn(this.id)) !== null)
@@ -88,7 +91,7 @@ export class Session {
 
   /** Asks the agent to end its turn; false when none was active. The turn's outcome tells how it ended. */
   async cancel(): Promise<boolean> {
-    const live = this.#requireLive();
+    const live = requireLive(this.#services, this.id);
     const { active } = await live.client.call('getTurn', { instanceId: live.execution.instanceId });
     if (active === null) return false;
     const { cancelling } = await live.client.call('cancel', {
@@ -105,8 +108,7 @@ export class Session {
   events(
     options: { readonly after?: number; readonly signal?: AbortSignal } = {},
   ): AsyncIterable<StoredEvent> {
-    const { closed } = this.#services;
-    const signal = options.signal === undefined ? closed : AbortSignal.any([closed, options.signal]);
+    const signal = unlessClosed(this.#services, options.signal);
     return sessionEvents(this.#services, this.id, options.after ?? 0, signal);
   }
 
@@ -116,6 +118,7 @@ export class Session {
     await sessionGuard.hold(
       this.id,
       async () => {
+        assertOurs(this.#services, this.id);
         const live = this.#services.live.get(this.id);
         if (live !== undefined) await stopInstance(live);
         for (const { abandonedTurnIds } of await ledger.reconcile({ sessionIds: [this.id] })) {
@@ -125,12 +128,6 @@ export class Session {
       },
       { signal: closed },
     );
-  }
-
-  #requireLive(): LiveExecution {
-    const live = this.#services.live.get(this.id);
-    if (live === undefined) throw new SessionNotLiveError(this.id);
-    return live;
   }
 }
 
@@ -156,11 +153,23 @@ export class SessionPermissions {
    * `permission_stale`, `permission_option_not_offered`.
    */
   async answer(requestId: string, decision: PermissionDecision): Promise<void> {
-    const live = this.#services.live.get(this.#sessionId);
-    if (live === undefined) throw new SessionNotLiveError(this.#sessionId);
+    const live = requireLive(this.#services, this.#sessionId);
     const { instanceId } = live.execution;
     await live.client.call('answerPermission', { instanceId, requestId, ...decision });
   }
+}
+
+/** A session that another backend drives is left alone (OWNERSHIP-002.3). */
+function assertOurs({ takenOver }: HostServices, sessionId: string): void {
+  const error = takenOver.get(sessionId);
+  if (error !== undefined) throw error;
+}
+
+function requireLive(services: HostServices, sessionId: string): LiveExecution {
+  assertOurs(services, sessionId);
+  const live = services.live.get(sessionId);
+  if (live === undefined) throw new SessionNotLiveError(sessionId);
+  return live;
 }
 
 // Stopping an agent takes its grace and more; the control server bounds it.

@@ -7,6 +7,7 @@ import { agentNamed, runtimeOfKind } from './choices.ts';
 import type { HostServices } from './host-services.ts';
 import { launchSession } from './launch-session.ts';
 import { Session } from './session.ts';
+import { unlessClosed } from './unless-closed.ts';
 
 /** What a new session is made of. */
 export interface CreateSession {
@@ -44,7 +45,7 @@ export class Sessions {
     const services = this.#services;
     const sessionId = options.sessionId ?? services.newId();
     await checkCreateSession(services, options, sessionId);
-    const signal = options.signal ?? services.closed;
+    const signal = unlessClosed(services, options.signal);
     return await services.sessionGuard.hold(
       sessionId,
       async () => {

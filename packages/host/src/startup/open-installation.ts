@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, mkdir, realpath } from 'node:fs/promises';
 import { isNativeError } from 'node:util/types';
-import { HomeUnusableError, InstallationLockedError } from '../host-errors.ts';
+import { HomeUnusableError, InstallationLockedError, LockFileUnusableError } from '../host-errors.ts';
 import { acquireInstallationLock, type InstallationLock } from './installation-lock.ts';
 
 /** A home directory that exists, can be written to, and is ours while the lock is held. */
@@ -12,8 +12,8 @@ export interface Installation {
 }
 
 /**
- * Makes the home directory where it is missing and takes its lock. Throws {@link HomeUnusableError} or
- * `InstallationLockedError`; nothing else is touched.
+ * Makes the home directory where it is missing and takes its lock. Throws {@link HomeUnusableError},
+ * `LockFileUnusableError` or `InstallationLockedError`; nothing else is touched.
  */
 export async function openInstallation(home: string, now: Date): Promise<Installation> {
   try {
@@ -22,7 +22,7 @@ export async function openInstallation(home: string, now: Date): Promise<Install
     const resolved = await realpath(home);
     return { home: resolved, lock: acquireInstallationLock(resolved, now) };
   } catch (error) {
-    if (error instanceof InstallationLockedError) throw error;
+    if (error instanceof InstallationLockedError || error instanceof LockFileUnusableError) throw error;
     throw new HomeUnusableError(home, isNativeError(error) ? error.message : String(error), error);
   }
 }

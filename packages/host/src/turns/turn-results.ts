@@ -1,6 +1,5 @@
 import type { TurnOutcome } from '@holdfast/control-protocol';
 import type { TurnRecord } from '@holdfast/turn-ledger';
-import { HostClosedError } from '../host-errors.ts';
 
 /** How a turn ended, as the ledger has it. `abandoned`: its agent was lost before it ended. */
 export type TurnResult = TurnOutcome | { readonly kind: 'abandoned'; readonly stopReason: 'agent_lost' };
@@ -26,22 +25,25 @@ interface Waiter {
 export class TurnResults {
   readonly #waiters = new Map<string, Set<Waiter>>();
   readonly #stored: (turnId: string) => Promise<TurnResult | undefined>;
-  #closed = false;
+  readonly #lost = new Map<string, Error>();
+  #closed: Error | undefined;
 
   /** `stored` reads a turn's result from the ledger: undefined while the turn is open. */
   constructor(stored: (turnId: string) => Promise<TurnResult | undefined>) {
     this.#stored = stored;
   }
 
-  /** The result of a turn, now or when it comes; rejects with {@link HostClosedError} when the host closes first. */
+  /** The result of a turn, now or when it comes; rejects with what {@link close} or {@link lose} was given, if that is first. */
   async wait(turnId: string): Promise<TurnResult> {
-    if (this.#closed) throw new HostClosedError();
+    if (this.#closed !== undefined) throw this.#closed;
     const coming = Promise.withResolvers<TurnResult>();
     const waiters = this.#waiters.get(turnId) ?? new Set();
     this.#waiters.set(turnId, waiters.add(coming));
     // Only after joining the waiters is the ledger read, so an end in between is not missed.
     this.#stored(turnId).then((result) => {
+      const lost = this.#lost.get(turnId);
       if (result !== undefined) this.settle(turnId, result);
+      else if (lost !== undefined) this.lose(turnId, lost);
     }, coming.reject);
     return await coming.promise;
   }
@@ -56,11 +58,17 @@ export class TurnResults {
     this.settle(turnId, ABANDONED);
   }
 
-  /** Nothing will be settled by this host any more. */
-  close(): void {
-    this.#closed = true;
+  /** This host will not hear how the turn ends. */
+  lose(turnId: string, error: Error): void {
+    this.#lost.set(turnId, error);
+    for (const waiter of this.#take(turnId)) waiter.reject(error);
+  }
+
+  /** Nothing will be settled by this host any more, for the first reason that is given. */
+  close(reason: Error): void {
+    this.#closed ??= reason;
     for (const waiters of this.#waiters.values()) {
-      for (const waiter of waiters) waiter.reject(new HostClosedError());
+      for (const waiter of waiters) waiter.reject(this.#closed);
     }
     this.#waiters.clear();
   }

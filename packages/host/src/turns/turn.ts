@@ -14,8 +14,8 @@ export class Turn {
   }
 
   /**
-   * How the turn ended: settles in whichever process applies the outcome, and rejects with `HostClosedError` when this host
-   * closes before.
+   * How the turn ended: settles in whichever process applies the outcome. Rejects where that will not be this one: with
+   * `HostClosedError`, `SessionTakenOverError` or `SharedLockLostError`.
    */
   get outcome(): Promise<TurnResult> {
     return this.#results.wait(this.id);

@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { CAPABILITIES, controlServerEnvironment } from '@holdfast/control-protocol';
+import { controlServerCommand } from '@holdfast/control-server';
+import { SessionGuards, createFileSecretStore, createOwnership } from '@holdfast/recovery';
+import { SessionGuard, type Ledger } from '@holdfast/turn-ledger';
+import type { HostEvents } from '../host-events.ts';
+import type { CheckedHostOptions } from '../host-options.ts';
+import type { HostServices } from '../sessions/host-services.ts';
+import { StoredNotice } from '../sessions/stored-notice.ts';
+import { TurnResults, resultOf } from '../turns/turn-results.ts';
+import type { SurvivalCapability } from './capability.ts';
+import { knownServers } from './known-servers.ts';
+
+/** What a host's services are built on. */
+export interface ServiceParts {
+  readonly home: string;
+  readonly survival: SurvivalCapability;
+  readonly ledger: Ledger;
+  readonly events: HostEvents;
+  readonly closed: AbortSignal;
+  /** The hint for a launch that comes while its session is being recovered. */
+  readonly retryAfterMs: number;
+}
+
+/** Builds everything that the sessions of one host share; contacts nobody. */
+export function assembleServices(checked: CheckedHostOptions, parts: ServiceParts): HostServices {
+  const { home, survival, ledger, events, closed, retryAfterMs } = parts;
+  const { settings } = checked;
+  const onEvent = events.publish.bind(events);
+  const { ownership, servers } = knownServers(
+    createOwnership({
+      home,
+      records: ledger.controlServers,
+      secrets: createFileSecretStore(join(home, 'secrets')),
+      requiredCapabilities: CAPABILITIES,
+      settings,
+      onEvent,
+    }),
+  );
+  const context = {
+    home,
+    ownership,
+    survival: survival.state === 'enabled',
+    serverCommand: controlServerCommand(),
+    serverSettings: controlServerEnvironment(settings),
+    environment: checked.environment,
+  };
+  return {
+    ledger,
+    runtimes: new Map(checked.runtimes.map((runtime) => [runtime.kind, runtime.create(context)])),
+    servers,
+    agents: checked.agents,
+    events,
+    guards: new SessionGuards({ retryAfterMs, onEvent }),
+    sessionGuard: new SessionGuard(),
+    results: new TurnResults(async (turnId) => {
+      const turn = await ledger.turns.get(turnId);
+      return turn === null ? undefined : resultOf(turn);
+    }),
+    stored: new StoredNotice(),
+    live: new Map(),
+    takenOver: new Map(),
+    newId: randomUUID,
+    closed,
+  };
+}
