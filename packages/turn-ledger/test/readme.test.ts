@@ -13,10 +13,7 @@ it('the examples of the README run and print what they say', async () => {
       .replaceAll("'@holdfast/turn-ledger'", `'${join(import.meta.dirname, '../src/index.ts')}'`);
     await writeFile(home.path(name), moved);
     const program = [process.execPath, '--conditions=@holdfast/source', home.path(name)];
-    const { stdout, stderr, exitCode } = await runProgram(program, {
-      timeoutMs: 20_000,
-      env: { FORCE_COLOR: undefined, NO_COLOR: '1' },
-    });
+    const { stdout, stderr, exitCode } = await runProgram(program, { timeoutMs: 20_000 });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     return stdout;
   };

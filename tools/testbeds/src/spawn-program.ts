@@ -19,7 +19,8 @@ export async function spawnProgram(
   if (file === undefined) throw new TypeError('An empty command cannot be started.');
   const child = spawn(file, args, {
     cwd: options.cwd,
-    env: { ...process.env, ...options.env },
+    // A task runner forces colours on its programs, and what a test reads would have them.
+    env: { ...process.env, FORCE_COLOR: undefined, ...options.env },
     detached: true,
     stdio: 'pipe',
   });

@@ -23,6 +23,18 @@ describe('runProgram', () => {
     });
   });
 
+  it('gives output without colours, even where they are forced on the tests', async () => {
+    const before = process.env['FORCE_COLOR'];
+    process.env['FORCE_COLOR'] = '1';
+    try {
+      const command = [process.execPath, '-e', 'console.log(false)'];
+      expect((await runProgram(command, { timeoutMs: 20_000 })).stdout).toBe('false\n');
+    } finally {
+      if (before === undefined) delete process.env['FORCE_COLOR'];
+      else process.env['FORCE_COLOR'] = before;
+    }
+  });
+
   it('gives the signal that ended the program', async () => {
     const result = await runProgram(['/bin/sh', '-c', 'kill -KILL $$'], { timeoutMs: TIMEOUT_MS });
     expect(result).toMatchObject({ exitCode: null, signal: 'SIGKILL' });
