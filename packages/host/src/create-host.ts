@@ -7,6 +7,7 @@ import { checkHostOptions, type CheckedHostOptions, type HostOptions } from './h
 import { Host, type CloseOptions, type HostParts } from './host.ts';
 import type { HostServices } from './sessions/host-services.ts';
 import { retrackSession } from './sessions/retrack-session.ts';
+import { settleOutcome } from './sessions/settle.ts';
 import { assembleServices } from './startup/assemble-services.ts';
 import { survivalCapability } from './startup/capability.ts';
 import { ClosingStack } from './startup/closing-stack.ts';
@@ -142,15 +143,14 @@ async function bringUp(
 }
 
 /** Applies to the ledger what recovery finds, and tells those who listen. */
-function outcomeWriter({ ledger, events, results }: HostServices): OutcomeWriter {
+function outcomeWriter(services: HostServices): OutcomeWriter {
+  const { ledger } = services;
   return {
     apply: async (application) => {
       const result = await ledger.outcomes.apply(application);
       if (result.applied) {
-        const { turnId, sessionId, sessionState } = result;
-        results.settle(turnId, application.outcome);
-        events.publish({ name: 'turn.outcome', sessionId, turnId, outcome: application.outcome });
-        return { sessionState: publishedState(sessionState) };
+        settleOutcome(services, result);
+        return { sessionState: publishedState(result.sessionState) };
       }
       const session = 'sessionId' in result ? await ledger.sessions.get(result.sessionId) : null;
       return { sessionState: publishedState(session?.state ?? 'waiting_for_input') };

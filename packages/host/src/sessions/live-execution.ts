@@ -6,6 +6,7 @@ import { PromptLifecycle, ReadyBus } from '@holdfast/turn-ledger';
 import { SessionTakenOverError } from '../host-errors.ts';
 import { pumpEvents, type PumpEnd } from './event-pump.ts';
 import type { ExecutionServices } from './execution-services.ts';
+import { settleLostAgent, settleOutcome } from './settle.ts';
 
 /** An execution that runs now: its events flow into the ledger, and its session can be prompted. */
 export class LiveExecution {
@@ -99,7 +100,7 @@ export class LiveExecution {
       outcome,
       endedAt,
     });
-    if (result.applied) this.#settled(result.turnId, outcome);
+    if (result.applied) settleOutcome(this.#services, result);
     this.lifecycle.terminal({ promptGeneration, controlTurnId: turnId, outcome });
     await this.#acknowledge(turnId);
   }
@@ -109,7 +110,7 @@ export class LiveExecution {
     const result = await ledger.events.append(this.execution.executionId, batch);
     stored.notify(this.execution.sessionId);
     for (const applied of result.applied) {
-      if (applied.applied) this.#settled(applied.turnId, applied.outcome);
+      if (applied.applied) settleOutcome(this.#services, applied);
     }
     for (const { event } of batch) await this.#act(event);
   }
@@ -130,12 +131,6 @@ export class LiveExecution {
     }
   }
 
-  #settled(turnId: string, outcome: RetainedOutcome['outcome']): void {
-    this.#services.results.settle(turnId, outcome);
-    const { sessionId } = this.execution;
-    this.#services.events.publish({ name: 'turn.outcome', sessionId, turnId, outcome });
-  }
-
   /** Says that an outcome is durable. A server that does not hear it retains it, and tells it again. */
   async #acknowledge(turnId: string): Promise<void> {
     try {
@@ -151,13 +146,11 @@ export class LiveExecution {
 
   async #ended(why: PumpEnd): Promise<void> {
     const { sessionId } = this.execution;
-    const { ledger, results, events } = this.#services;
+    const { events } = this.#services;
     this.#onEnd();
     this.lifecycle.end();
     if (why === 'instance_stopped' || why === 'server_stopping') {
-      for (const { abandonedTurnIds } of await ledger.reconcile({ sessionIds: [sessionId] })) {
-        for (const turnId of abandonedTurnIds) results.settleAbandoned(turnId);
-      }
+      await settleLostAgent(this.#services, sessionId);
     } else if (why === 'superseded') {
       await this.#takenOver();
     }

@@ -13,6 +13,7 @@ import { launchSession, startAgent } from './launch-session.ts';
 import type { LiveExecution } from './live-execution.ts';
 import { unlessClosed } from './unless-closed.ts';
 import { sessionEvents } from './session-events.ts';
+import { settleLostAgent } from './settle.ts';
 
 /** Options of a prompt. */
 export interface PromptOptions {
@@ -114,16 +115,14 @@ export class Session {
 
   /** Stops the agent and all that it started. The session keeps its workspace and can be prompted again. */
   async stop(): Promise<void> {
-    const { sessionGuard, ledger, results, closed } = this.#services;
+    const { sessionGuard, ledger, closed } = this.#services;
     await sessionGuard.hold(
       this.id,
       async () => {
         assertOurs(this.#services, this.id);
         const live = this.#services.live.get(this.id);
         if (live !== undefined) await stopInstance(live);
-        for (const { abandonedTurnIds } of await ledger.reconcile({ sessionIds: [this.id] })) {
-          for (const turnId of abandonedTurnIds) results.settleAbandoned(turnId);
-        }
+        await settleLostAgent(this.#services, this.id);
         await ledger.sessions.setState(this.id, 'stopped');
       },
       { signal: closed },

@@ -1,0 +1,22 @@
+import type { TurnOutcome } from '@holdfast/control-protocol';
+import type { ExecutionServices } from './execution-services.ts';
+
+/** An outcome has been applied, durably and for the first time: whoever waits for the turn and whoever listens hears of it. */
+export function settleOutcome(
+  { results, events }: Pick<ExecutionServices, 'results' | 'events'>,
+  applied: { readonly turnId: string; readonly sessionId: string; readonly outcome: TurnOutcome },
+): void {
+  const { turnId, sessionId, outcome } = applied;
+  results.settle(turnId, outcome);
+  events.publish({ name: 'turn.outcome', sessionId, turnId, outcome });
+}
+
+/** The session's agent is gone: the ledger says so, and whoever waits for its open turn hears of it. */
+export async function settleLostAgent(
+  { ledger, results }: Pick<ExecutionServices, 'ledger' | 'results'>,
+  sessionId: string,
+): Promise<void> {
+  for (const { abandonedTurnIds } of await ledger.reconcile({ sessionIds: [sessionId] })) {
+    for (const turnId of abandonedTurnIds) results.settleAbandoned(turnId);
+  }
+}
