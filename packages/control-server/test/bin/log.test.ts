@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { describe, expect, it, jest } from '@jest/globals';
-import { processIsAlive, runProgram, testHome } from '@holdfast/testbeds';
+import { processIsAlive, runProgram, testHome, until } from '@holdfast/testbeds';
 import { EXIT_CODES, controlServerCommand } from '../../src/index.ts';
 import { LOG_BOUNDS } from '../../src/diagnostics/bounded-log-file.ts';
 import { commandServer, type CommandServer } from '../support/command-server.ts';
@@ -88,6 +88,10 @@ describe('the log of a server', () => {
     await using server = await commandServer(home);
     server.program.endInput();
     server.program.kill('SIGHUP');
+    await until(() => readFileSync(log, 'utf8').includes('SIGHUP was ignored'), {
+      reason: 'the signal to be logged',
+      withinMs: 10_000,
+    });
     await server.client.call('shutdown', {});
     await server.program.exited;
     // What was .3 became .4 and was too old; what was .5 had no place any more.
