@@ -27,15 +27,18 @@ export { Id, Milliseconds, PromptGeneration, SequenceNumber, Timestamp } from '.
 export { JsonObject } from './identifiers/json-object.ts';
 export { openApiDocument } from './openapi/document.ts';
 export { StartAgent, StartedAgent } from './operations/agent.ts';
+export { DirectoryEntry, MAX_DIRECTORY_ENTRIES, MAX_FILE_SLICE_BYTES } from './operations/files.ts';
 export { Identity } from './operations/identity.ts';
 export { CreateInstance, Instance, InstanceStatus, Reconstruction } from './operations/instances.ts';
 export {
+  ANSWER_MEDIA_TYPES,
   BASE_PATH,
   COMMON_ERRORS,
   CREDENTIAL_ERRORS,
   MAX_BODY_BYTES,
   MAX_PROMPT_BODY_BYTES,
   type AccessClass,
+  type AnswerKind,
   type HttpMethod,
   type Operation,
 } from './operations/operation.ts';
@@ -48,6 +51,7 @@ export {
   isOperationName,
   type OperationName,
   type ParamsOf,
+  type QueryOf,
   type RequestOf,
   type ResponseOf,
 } from './operations/table.ts';

@@ -51,8 +51,6 @@ describe('the operation table', () => {
       ...operations.flatMap(([, { errors }]) => errors),
     ]);
     expect(Object.keys(ERROR_STATUS).filter((code) => !new Set<string>(answered).has(code))).toEqual([
-      'path_outside_roots',
-      'file_not_found',
       'runtime_in_use',
       'unsafe_cache_root',
       'invalid_package_spec',
@@ -150,6 +148,7 @@ it('compares capabilities as sets, never as versions [OWNERSHIP-004.2]', () => {
 it('exports what is named here and nothing else', () => {
   expect(Object.keys(surface).toSorted()).toMatchInlineSnapshot(`
 [
+  "ANSWER_MEDIA_TYPES",
   "ActiveTurn",
   "AgentExit",
   "AgentStartPhase",
@@ -162,6 +161,7 @@ it('exports what is named here and nothing else', () => {
   "ControlError",
   "CreateInstance",
   "Credential",
+  "DirectoryEntry",
   "ERROR_STATUS",
   "EVENTS_PATH",
   "EVENT_RETENTION",
@@ -173,6 +173,8 @@ it('exports what is named here and nothing else', () => {
   "InstanceStatus",
   "JsonObject",
   "MAX_BODY_BYTES",
+  "MAX_DIRECTORY_ENTRIES",
+  "MAX_FILE_SLICE_BYTES",
   "MAX_FRAME_BYTES",
   "MAX_PROMPT_BODY_BYTES",
   "MAX_RETAINED_OUTCOMES",

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import { UnreadableAnswerError } from './client-errors.ts';
 import { EventStream } from './event-stream.ts';
 import { exchange } from './exchange.ts';
-import { parseJson, readError } from './read-answer.ts';
+import { readBody, readError } from './read-answer.ts';
 
 /** Whom to call, as whom, and how long to wait. */
 export interface ControlClientOptions {
@@ -27,8 +27,9 @@ export interface CallOptions {
 type FieldsOf<Schema extends z.ZodType> =
   z.input<Schema> extends Record<string, never> | undefined ? object : z.input<Schema>;
 
-/** What an operation is called with: its path parameters and the fields of its body, in one object. */
+/** What an operation is called with: its path parameters, its query and the fields of its body, in one object. */
 export type InputOf<Name extends OperationName> = FieldsOf<(typeof OPERATIONS)[Name]['params']> &
+  FieldsOf<(typeof OPERATIONS)[Name]['query']> &
   FieldsOf<(typeof OPERATIONS)[Name]['request']>;
 
 // An unauthenticated peer may be anybody, so little is read from it.
@@ -67,12 +68,12 @@ export class ControlClient {
     options: CallOptions = {},
   ): Promise<ResponseOf<Name>> {
     const operation: Operation = OPERATIONS[name];
-    const { params, body } = splitInput(operation, input);
+    const { params, query, body } = splitInput(operation, input);
     const answer = await exchange({
       operation: name,
       endpoint: this.endpoint,
       method: operation.method,
-      path: BASE_PATH + fillPath(operation.path, params),
+      path: BASE_PATH + fillPath(operation.path, params) + query,
       credential: operation.access === 'open' ? undefined : this.#credential,
       body,
       timeoutMs: options.timeoutMs ?? this.#timeoutMs,
@@ -82,9 +83,11 @@ export class ControlClient {
     const unreadable = (why: string): UnreadableAnswerError =>
       new UnreadableAnswerError({ endpoint: this.endpoint, operation: name, why });
     if (answer.status !== operation.status) {
-      throw readError(answer.text) ?? unreadable(`unexpected status ${String(answer.status)}`);
+      throw (
+        readError(answer.body.toString('utf8')) ?? unreadable(`unexpected status ${String(answer.status)}`)
+      );
     }
-    const parsed = operation.response.safeParse(answer.text === '' ? undefined : parseJson(answer.text));
+    const parsed = operation.response.safeParse(readBody(answer.body, operation.answers));
     if (!parsed.success) {
       const issues = requestIssues(parsed.error).map(({ path, message }) => `${path.join('.')}: ${message}`);
       throw unreadable(issues.join('; '));
@@ -115,13 +118,22 @@ export class ControlClient {
 function splitInput(
   operation: Operation,
   input: unknown,
-): { params: Record<string, string>; body: string | undefined } {
+): { params: Record<string, string>; query: string; body: string | undefined } {
   const fields = new Map(typeof input === 'object' && input !== null ? Object.entries(input) : []);
   const params: Record<string, string> = {};
   for (const name of Object.keys(operation.params.shape)) {
     params[name] = String(fields.get(name));
     fields.delete(name);
   }
+  const query = new URLSearchParams();
+  for (const name of Object.keys(operation.query.shape)) {
+    if (fields.get(name) !== undefined) query.set(name, String(fields.get(name)));
+    fields.delete(name);
+  }
   const hasBody = operation.request.def.type !== 'undefined';
-  return { params, body: hasBody ? JSON.stringify(Object.fromEntries(fields)) : undefined };
+  return {
+    params,
+    query: query.size === 0 ? '' : `?${query.toString()}`,
+    body: hasBody ? JSON.stringify(Object.fromEntries(fields)) : undefined,
+  };
 }

@@ -18,7 +18,7 @@ export interface ExchangeRequest {
 
 export interface ExchangeAnswer {
   readonly status: number;
-  readonly text: string;
+  readonly body: Buffer;
 }
 
 /**
@@ -86,7 +86,7 @@ export function exchange(request: ExchangeRequest): Promise<ExchangeAnswer> {
       incoming.on('end', () => {
         const status = incoming.statusCode ?? 0;
         finish(() => {
-          resolve({ status, text: Buffer.concat(chunks).toString('utf8') });
+          resolve({ status, body: Buffer.concat(chunks) });
         });
       });
     });

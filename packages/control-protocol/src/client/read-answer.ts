@@ -1,5 +1,18 @@
 import { isErrorCode } from '../errors/codes.ts';
+import type { AnswerKind } from '../operations/operation.ts';
 import { ControlError, ErrorEnvelope } from '../errors/control-error.ts';
+
+/** The value that the body of a success is, before it is checked; undefined where there is none. */
+export function readBody(body: Buffer, answers: AnswerKind): unknown {
+  switch (answers) {
+    case 'json':
+      return body.length === 0 ? undefined : parseJson(body.toString('utf8'));
+    case 'openmetrics':
+      return body.toString('utf8');
+    case 'bytes':
+      return body;
+  }
+}
 
 /** The error that an answer tells of, or undefined when it tells of none. */
 export function readError(text: string): ControlError | undefined {

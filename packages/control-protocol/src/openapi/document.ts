@@ -2,7 +2,13 @@ import { z } from 'zod';
 import { ErrorEnvelope } from '../errors/control-error.ts';
 import { ERROR_STATUS, type ErrorCode } from '../errors/codes.ts';
 import type { JsonObject } from '../identifiers/json-object.ts';
-import { BASE_PATH, COMMON_ERRORS, CREDENTIAL_ERRORS, type Operation } from '../operations/operation.ts';
+import {
+  ANSWER_MEDIA_TYPES,
+  BASE_PATH,
+  COMMON_ERRORS,
+  CREDENTIAL_ERRORS,
+  type Operation,
+} from '../operations/operation.ts';
 import { EVENTS_PATH, OPERATIONS } from '../operations/table.ts';
 
 /** The OpenAPI 3.1 document of the control protocol, derived from the operation table. */
@@ -28,15 +34,14 @@ export function openApiDocument(): JsonObject {
 function describe(name: string, operation: Operation): JsonObject {
   const requestSchema =
     operation.request.def.type === 'undefined' ? undefined : jsonSchema(operation.request);
-  const responseSchema =
-    operation.response.def.type === 'undefined' ? undefined : jsonSchema(operation.response);
+  const responseSchema = operation.response.def.type === 'undefined' ? undefined : answerSchema(operation);
   return {
     operationId: name,
     summary: operation.summary,
     'x-access': operation.access,
     'x-max-body-bytes': operation.maxBodyBytes,
     ...(operation.access === 'open' ? {} : { security: [{ credential: [] }] }),
-    ...parameters(operation.params),
+    ...parameters(operation),
     ...(requestSchema === undefined
       ? {}
       : { requestBody: { required: true, content: { 'application/json': { schema: requestSchema } } } }),
@@ -45,7 +50,7 @@ function describe(name: string, operation: Operation): JsonObject {
         description: 'done',
         ...(responseSchema === undefined
           ? {}
-          : { content: { 'application/json': { schema: responseSchema } } }),
+          : { content: { [ANSWER_MEDIA_TYPES[operation.answers]]: { schema: responseSchema } } }),
       },
       ...errorResponses([
         ...COMMON_ERRORS,
@@ -73,17 +78,26 @@ function describeEventStream(): JsonObject {
   };
 }
 
-function parameters(params: z.ZodObject): JsonObject {
-  const entries = Object.entries<z.core.$ZodType>(params.shape);
-  if (entries.length === 0) return {};
-  return {
-    parameters: entries.map(([name, schema]) => ({
-      name,
-      in: 'path',
-      required: true,
-      schema: jsonSchema(schema),
-    })),
-  };
+function parameters({ params, query }: Pick<Operation, 'params' | 'query'>): JsonObject {
+  const inPath = Object.entries<z.core.$ZodType>(params.shape).map(([name, schema]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: jsonSchema(schema),
+  }));
+  const inQuery = Object.entries<z.core.$ZodType>(query.shape).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: !z.safeParse(schema, undefined).success,
+    // As text it is what the number is as JSON.
+    schema: jsonSchema(schema, 'output'),
+  }));
+  const all = [...inPath, ...inQuery];
+  return all.length === 0 ? {} : { parameters: all };
+}
+
+function answerSchema({ answers, response }: Operation): unknown {
+  return answers === 'bytes' ? { type: 'string', format: 'binary' } : jsonSchema(response);
 }
 
 function errorResponses(codes: readonly ErrorCode[]): JsonObject {
@@ -103,7 +117,7 @@ function errorResponses(codes: readonly ErrorCode[]): JsonObject {
   );
 }
 
-function jsonSchema(schema: z.core.$ZodType): unknown {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+function jsonSchema(schema: z.core.$ZodType, io: 'input' | 'output' = 'input'): unknown {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   return rest;
 }

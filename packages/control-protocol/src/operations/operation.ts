@@ -16,6 +16,14 @@ export const MAX_PROMPT_BODY_BYTES = 32 * 1024 * 1024;
 /** All paths of the protocol start here. */
 export const BASE_PATH = '/api/v1';
 
+/** The media types of answers; `bytes` is a value of its own, `openmetrics` text, everything else JSON. */
+export const ANSWER_MEDIA_TYPES = {
+  json: 'application/json',
+  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+  bytes: 'application/octet-stream',
+} as const;
+export type AnswerKind = keyof typeof ANSWER_MEDIA_TYPES;
+
 /** One row of the operation table. Client, routing and the OpenAPI document are derived from it. */
 export interface Operation {
   readonly summary: string;
@@ -25,11 +33,15 @@ export interface Operation {
   readonly access: AccessClass;
   /** The path parameters. */
   readonly params: z.ZodObject;
+  /** The query parameters, unknown and repeated ones refused. */
+  readonly query: z.ZodObject;
   /** The JSON body, unknown fields refused; `z.undefined()` where there is none. */
   readonly request: z.ZodType;
   /** The status of a success. */
   readonly status: 200 | 201 | 202 | 204;
-  /** The JSON answer, unknown fields dropped; `z.undefined()` with 204. */
+  /** What the answer of a success is: a JSON value, or text or bytes as they are. */
+  readonly answers: AnswerKind;
+  /** The answer, unknown fields dropped; `z.undefined()` with 204. */
   readonly response: z.ZodType;
   /** The codes it can answer beyond those that every operation can; see {@link COMMON_ERRORS}. */
   readonly errors: readonly ErrorCode[];
@@ -57,12 +69,15 @@ export const CREDENTIAL_ERRORS = [
 ] as const satisfies readonly ErrorCode[];
 
 const NoParams = z.object({});
+const NoQuery = z.strictObject({});
 const NoBody = z.undefined();
 
 const DEFAULTS = {
   params: NoParams,
+  query: NoQuery,
   request: NoBody,
   status: 200,
+  answers: 'json',
   response: NoBody,
   errors: [],
   maxBodyBytes: MAX_BODY_BYTES,

@@ -1,7 +1,9 @@
 import type { z } from 'zod';
 import { agentOperations } from './agent.ts';
+import { fileOperations } from './files.ts';
 import { identityOperations } from './identity.ts';
 import { instanceOperations } from './instances.ts';
+import { metricsOperations } from './metrics.ts';
 import type { Operation } from './operation.ts';
 import { ownershipOperations } from './ownership.ts';
 import { permissionOperations } from './permissions.ts';
@@ -15,12 +17,17 @@ export const OPERATIONS = {
   ...agentOperations,
   ...turnOperations,
   ...permissionOperations,
+  ...fileOperations,
+  ...metricsOperations,
 } as const satisfies Record<string, Operation>;
 
 export type OperationName = keyof typeof OPERATIONS;
 
 /** The path parameters of an operation, checked. */
 export type ParamsOf<Name extends OperationName> = z.output<(typeof OPERATIONS)[Name]['params']>;
+
+/** The query parameters of an operation, checked. */
+export type QueryOf<Name extends OperationName> = z.output<(typeof OPERATIONS)[Name]['query']>;
 
 /** The body of an operation's request, checked. */
 export type RequestOf<Name extends OperationName> = z.output<(typeof OPERATIONS)[Name]['request']>;

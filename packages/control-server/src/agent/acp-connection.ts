@@ -38,6 +38,8 @@ export interface AgentInbox {
 export interface AgentWire {
   readonly lines: (maxBytes: number) => AsyncIterable<string>;
   readonly writeLine: (line: string) => void;
+  /** How many bytes were written that the agent has not taken. */
+  readonly untakenBytes: () => number;
 }
 
 interface Pending {
@@ -48,6 +50,8 @@ interface Pending {
 
 const METHOD_NOT_FOUND = -32_601;
 const INVALID_PARAMS = -32_602;
+const MAX_UNTAKEN_BYTES = 32 * 1024 * 1024;
+const UNTAKEN = { code: -32_603, message: 'Too many answers wait to be read; read them and ask again.' };
 
 /**
  * JSON-RPC with an agent. Everything that arrives is handled one line after the other, answers included, so nothing overtakes
@@ -122,6 +126,13 @@ export class AcpConnection {
 
   respond(id: RpcId, result: JsonObject): void {
     this.#write({ id, result });
+  }
+
+  /** Answers a request, or refuses it where the agent leaves so much unread that the answer would only add to it. */
+  answer(id: RpcId, answer: RpcAnswer): void {
+    if (answer.kind === 'error') this.#write({ id, error: { ...answer.error } });
+    else if (this.#wire.untakenBytes() > MAX_UNTAKEN_BYTES) this.#write({ id, error: UNTAKEN });
+    else this.#write({ id, result: answer.result });
   }
 
   refuseMethod(id: RpcId, method: string): void {

@@ -25,6 +25,8 @@ export const TO_AGENT = {
 
 /** What an agent asks or tells. */
 export const FROM_AGENT = {
+  readTextFile: 'fs/read_text_file' satisfies (typeof CLIENT_METHODS)['fs_read_text_file'],
+  writeTextFile: 'fs/write_text_file' satisfies (typeof CLIENT_METHODS)['fs_write_text_file'],
   update: 'session/update' satisfies (typeof CLIENT_METHODS)['session_update'],
   requestPermission:
     'session/request_permission' satisfies (typeof CLIENT_METHODS)['session_request_permission'],

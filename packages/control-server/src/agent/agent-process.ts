@@ -87,6 +87,11 @@ export class AgentProcess {
     if (this.#child.stdin.writable) this.#child.stdin.write(`${line}\n`);
   }
 
+  /** How many bytes were written to its stdin that it has not taken. */
+  get untakenBytes(): number {
+    return this.#child.stdin.writableLength;
+  }
+
   /** Closes its stdin. */
   closeStdin(): void {
     this.#child.stdin.end();

@@ -11,6 +11,7 @@ import { FROM_AGENT, TO_AGENT } from './acp-methods.ts';
 import type { AgentListener } from './agent-listener.ts';
 import { AgentProcess, type Exit } from './agent-process.ts';
 import { endFamily, findFamily, type ProcessFamily } from './end-processes.ts';
+import { answerFileRequest, isFileRequest } from './file-requests.ts';
 import { openSession, type OpenSessionOptions } from './open-session.ts';
 import { findProcess } from './process-table.ts';
 import type { StderrTail } from './stderr-tail.ts';
@@ -67,6 +68,7 @@ export class Agent {
       writeLine: (line) => {
         agentProcess.writeLine(line);
       },
+      untakenBytes: () => agentProcess.untakenBytes,
     });
     void agentProcess.exited.then((exit) => {
       this.#exit = exit;
@@ -200,6 +202,10 @@ export class Agent {
   }
 
   async #asked(id: RpcId, method: string, params: unknown): Promise<void> {
+    if (isFileRequest(method)) {
+      this.#connection.answer(id, await answerFileRequest(this.#options.listener.files, method, params));
+      return;
+    }
     if (method !== FROM_AGENT.requestPermission) {
       this.#connection.refuseMethod(id, method);
       return;

@@ -60,10 +60,10 @@ export async function openSession(
   return { agent, session };
 }
 
-// Neither files nor terminals are offered: the agent works on its own workspace itself.
+// Terminals are not offered: the agent runs its own commands.
 const INITIALIZE: JsonObject = {
   protocolVersion: ACP_VERSION,
-  clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+  clientCapabilities: { fs: { readTextFile: true, writeTextFile: true }, terminal: false },
   clientInfo: { name: 'holdfast', title: 'Holdfast', version: '1' },
 };
 

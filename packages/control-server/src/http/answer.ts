@@ -1,18 +1,19 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { ControlError } from '@holdfast/control-protocol';
+import { ANSWER_MEDIA_TYPES, type AnswerKind, type ControlError } from '@holdfast/control-protocol';
 import { pause, type Clock } from '../ports/clock.ts';
 
-/** An answer before it is sent; a body of undefined is none. */
+/** An answer before it is sent: a value to write as JSON, or text or bytes as they are; a body of undefined is none. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
+  readonly answers: AnswerKind;
   readonly noStore: boolean;
 }
 
 /** The answer that an error is. */
 export function errorAnswer(error: ControlError): Answer {
-  return { status: error.status, body: error.toEnvelope(), noStore: false };
+  return { status: error.status, body: error.toEnvelope(), answers: 'json', noStore: false };
 }
 
 /** How long, and for how many bytes, what a refused peer still sends is taken, so that it gets to read why. */
@@ -25,23 +26,31 @@ export async function sendAnswer(
   answer: Answer,
   clock: Clock,
 ): Promise<void> {
-  const text = answer.body === undefined ? '' : JSON.stringify(answer.body);
+  const content = contentOf(answer);
   const isReadToEnd = request.complete;
   response.writeHead(answer.status, {
-    ...(text === ''
+    ...(answer.body === undefined
       ? {}
-      : { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(text)) }),
+      : {
+          'Content-Type': ANSWER_MEDIA_TYPES[answer.answers],
+          'Content-Length': String(Buffer.byteLength(content)),
+        }),
     ...(answer.noStore ? { 'Cache-Control': 'no-store' } : {}),
     ...(isReadToEnd ? {} : { Connection: 'close' }),
   });
   if (isReadToEnd) {
-    response.end(text);
+    response.end(content);
     return;
   }
   // Closing while the peer still sends would reset the connection, and with it the answer. The end comes a little later.
-  response.write(text);
+  response.write(content);
   await drain(request, clock);
   response.end();
+}
+
+function contentOf({ body }: Answer): string | Uint8Array {
+  if (body === undefined) return '';
+  return typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
 }
 
 async function drain(request: IncomingMessage, clock: Clock): Promise<void> {

@@ -1,5 +1,6 @@
-import type { OperationName, ParamsOf, RequestOf, ResponseOf } from '@holdfast/control-protocol';
+import type { OperationName, ParamsOf, QueryOf, RequestOf, ResponseOf } from '@holdfast/control-protocol';
 import type { Log } from '../diagnostics/log.ts';
+import type { RequestCounts } from '../diagnostics/request-counts.ts';
 import type { InstanceTable } from '../instances/instance-table.ts';
 import type { OwnershipStep } from '../ownership/ownership-step.ts';
 import type { Ownership } from '../ownership/ownership.ts';
@@ -19,6 +20,7 @@ export interface ServerParts {
   /** Says where a change of ownership is; rejects with `ConnectionCutError` when it is not to be answered. */
   readonly atStep: (step: OwnershipStep) => Promise<void>;
   readonly instances: InstanceTable;
+  readonly requests: RequestCounts;
   /** The audiences to which this server proves ownership. */
   readonly audiences: () => ReadonlySet<string>;
 }
@@ -26,6 +28,7 @@ export interface ServerParts {
 /** One call of an operation, everything in it checked. */
 export interface Call<Name extends OperationName> {
   readonly params: ParamsOf<Name>;
+  readonly query: QueryOf<Name>;
   readonly body: RequestOf<Name>;
   /** The credential it came with; empty for the open operations. */
   readonly credential: string;

@@ -52,6 +52,21 @@ export function matchRoute(
   );
 }
 
+/** The checked query parameters; one that is unknown, repeated or out of range is an `invalid_request`. */
+export function parseQuery<Schema extends z.ZodObject>(schema: Schema, search: string): z.output<Schema> {
+  const given = new URLSearchParams(search);
+  const repeated = [...new Set(given.keys())].filter((name) => given.getAll(name).length > 1);
+  if (repeated.length > 0) {
+    throw invalidRequest(
+      'query',
+      repeated.map((name) => ({ path: [name], message: 'must be given once' })),
+    );
+  }
+  const parsed = schema.safeParse(Object.fromEntries(given));
+  if (!parsed.success) throw invalidRequest('query', requestIssues(parsed.error));
+  return parsed.data;
+}
+
 /** The checked values of a path's places; an id that is none is an `invalid_request`. */
 export function parsePlaces<Schema extends z.ZodObject>(
   schema: Schema,

@@ -15,6 +15,7 @@ import { Journal, JournalStoppedError, type JournalReader } from '../journal/jou
 import { Permissions } from '../permissions/permissions.ts';
 import { within } from '../ports/clock.ts';
 import { Turns } from '../turns/turns.ts';
+import { Workspace } from '../workspace/workspace.ts';
 import { Activity } from './activity.ts';
 import { AgentSlot, type EndedAgent } from './agent-slot.ts';
 import { exitOutcome } from './exit-outcome.ts';
@@ -35,6 +36,7 @@ export class Instance {
   readonly journal: Journal;
   readonly turns: Turns;
   readonly permissions: Permissions;
+  readonly workspace: Workspace;
   readonly #surroundings: InstanceSurroundings;
   readonly #created: CreateInstance;
   readonly #createdAt: string;
@@ -57,6 +59,10 @@ export class Instance {
     this.journal = new Journal({ clock, detachedLimit: detachedEventLimit });
     this.turns = new Turns({ clock, journal: this.journal, nextTurnId: nextId });
     this.permissions = new Permissions({ clock, journal: this.journal, nextRequestId: nextId });
+    this.workspace = new Workspace(() => ({
+      workspacePath: created.workspacePath,
+      roots: this.#workspaceSourceRoots,
+    }));
     this.#slot = new AgentSlot({
       surroundings,
       instanceId,
@@ -224,6 +230,7 @@ export class Instance {
       permissionWithdrawn: async (requestId) => {
         await this.permissions.cancel(requestId, 'agent_withdrew');
       },
+      files: this.workspace,
     };
   }
 

@@ -2,6 +2,7 @@ import { unownedPeriodInForce } from '@holdfast/control-protocol';
 import { baseEnvironment } from '../agent/agent-environment.ts';
 import { BoundedLogFile, LOG_BOUNDS } from '../diagnostics/bounded-log-file.ts';
 import { createLog, errorFacts, type Log } from '../diagnostics/log.ts';
+import { RequestCounts } from '../diagnostics/request-counts.ts';
 import { ConnectionCutError } from '../http/connection-cut-error.ts';
 import { EventStreams } from '../http/event-streams.ts';
 import { Listener } from '../http/listener.ts';
@@ -109,6 +110,7 @@ async function start(options: CompleteOptions, logFile: BoundedLogFile): Promise
         }
       },
       instances,
+      requests: new RequestCounts(),
       audiences: () => listener.addresses.audiences,
     },
     clock,

@@ -10,6 +10,7 @@ import {
   OPERATIONS,
   fillPath,
   isOperationName,
+  type OperationName,
   type ErrorCode,
 } from '@holdfast/control-protocol';
 import { InstanceOf, NONCE, ownedServer, type OwnedServer } from '../support/owned-server.ts';
@@ -26,6 +27,8 @@ afterAll(async () => {
 });
 
 const NAMES = Object.keys(OPERATIONS).filter(isOperationName);
+/** The query parameters that an operation cannot do without. */
+const QUERIES: { readonly [Name in OperationName]?: string } = { readFile: '?path=x' };
 const PLACES = { instanceId: 'no-such-instance', requestId: 'r' };
 
 type Request = Parameters<typeof rawRequest>[1];
@@ -190,7 +193,11 @@ describe('requests that are not valid', () => {
       const { method, path, request } = OPERATIONS[name];
       const body = request.def.type === 'undefined' ? undefined : JSON.stringify(bodyOf(name));
       const answer = await send(
-        { method, path: fillPath(path, PLACES), ...(body === undefined ? {} : { body }) },
+        {
+          method,
+          path: fillPath(path, PLACES) + (QUERIES[name] ?? ''),
+          ...(body === undefined ? {} : { body }),
+        },
         owned.credential,
       );
       expectError(answer, 'instance_not_found');

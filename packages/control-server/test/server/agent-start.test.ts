@@ -201,7 +201,7 @@ describe('the start of an agent', () => {
     await using stream = await instance.attach(0);
     await instance.prompt(
       1,
-      { step: 'request', method: 'fs/read_text_file', params: { path: '/etc/passwd' } },
+      { step: 'request', method: 'terminal/create', params: { path: '/etc/passwd' } },
       { step: 'request', method: 'session/request_permission', params: {} },
     );
     const texts = textsOf(await readUntil(stream, isType('turn_ended')));
