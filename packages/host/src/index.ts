@@ -1,5 +1,11 @@
 export { SettingError } from '@holdfast/control-protocol';
-export type { Instance, InstanceEvent, PermissionRequest, TurnOutcome } from '@holdfast/control-protocol';
+export type {
+  DirectoryEntry,
+  Instance,
+  InstanceEvent,
+  PermissionRequest,
+  TurnOutcome,
+} from '@holdfast/control-protocol';
 export { AgentUnstoppableError, OwnershipLostError, SessionRecoveringError } from '@holdfast/recovery';
 export type { RecoveryEvent, RecoveryReport } from '@holdfast/recovery';
 export type { SessionRecord, StoredEvent, TaskRecord, TurnRecord } from '@holdfast/turn-ledger';
@@ -26,6 +32,7 @@ export type { HostEvent, HostEventListener, HostEvents } from './host-events.ts'
 export type { AgentOptions, HostOptions } from './host-options.ts';
 export type { CloseOptions, Host } from './host.ts';
 export type { PermissionDecision, PromptOptions, Session, SessionPermissions } from './sessions/session.ts';
+export type { SessionFiles } from './sessions/session-files.ts';
 export type { CreateSession, Sessions } from './sessions/sessions.ts';
 export type { SurvivalCapability } from './startup/capability.ts';
 export type { RecoveringHost } from './startup/recovering-host.ts';

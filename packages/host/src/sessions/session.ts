@@ -5,14 +5,16 @@ import {
   type PermissionRequest,
 } from '@holdfast/control-protocol';
 import type { SessionRecord, StoredEvent } from '@holdfast/turn-ledger';
-import { SessionNotFoundError, SessionNotLiveError, TurnInProgressError } from '../host-errors.ts';
+import { SessionNotFoundError, TurnInProgressError } from '../host-errors.ts';
 import { Turn } from '../turns/turn.ts';
 import { dispatchPrompt } from './dispatch-prompt.ts';
 import type { HostServices } from './host-services.ts';
 import { launchSession, startAgent } from './launch-session.ts';
 import type { LiveExecution } from './live-execution.ts';
 import { unlessClosed } from './unless-closed.ts';
+import { assertOurs, requireLive } from './require-live.ts';
 import { sessionEvents } from './session-events.ts';
+import { SessionFiles } from './session-files.ts';
 import { settleLostAgent } from './settle.ts';
 
 /** Options of a prompt. */
@@ -30,6 +32,7 @@ export class Session {
   readonly id: string;
   readonly taskId: string;
   readonly permissions: SessionPermissions;
+  readonly files: SessionFiles;
   readonly #services: HostServices;
 
   /** Made by `host.sessions`. */
@@ -37,6 +40,7 @@ export class Session {
     this.id = record.sessionId;
     this.taskId = record.taskId;
     this.permissions = new SessionPermissions(services, record.sessionId);
+    this.files = new SessionFiles(services, record.sessionId);
     this.#services = services;
   }
 
@@ -156,19 +160,6 @@ export class SessionPermissions {
     const { instanceId } = live.execution;
     await live.client.call('answerPermission', { instanceId, requestId, ...decision });
   }
-}
-
-/** A session that another backend drives is left alone (OWNERSHIP-002.3). */
-function assertOurs({ takenOver }: HostServices, sessionId: string): void {
-  const error = takenOver.get(sessionId);
-  if (error !== undefined) throw error;
-}
-
-function requireLive(services: HostServices, sessionId: string): LiveExecution {
-  assertOurs(services, sessionId);
-  const live = services.live.get(sessionId);
-  if (live === undefined) throw new SessionNotLiveError(sessionId);
-  return live;
 }
 
 // Stopping an agent takes its grace and more; the control server bounds it.
