@@ -24,8 +24,11 @@ export const BENCHMARKS: readonly Benchmark[] = [
     name: `adoption-${String(instances)}`,
     run: async (home: TestHome, { runs }: Extent) => await compareAdoption(home, { instances, runs }),
   })),
-  ...LOAD_NAMES.map((load) => ({
-    name: `relay-${load}`,
-    run: async (home: TestHome, { runs, share }: Extent) => await compareRelay(home, { load, runs, share }),
-  })),
+  ...[1, 8].flatMap((agents) =>
+    LOAD_NAMES.map((load) => ({
+      name: `relay-${load}-${String(agents)}`,
+      run: async (home: TestHome, { runs, share }: Extent) =>
+        await compareRelay(home, { load, agents, runs, share }),
+    })),
+  ),
 ];

@@ -18,12 +18,12 @@ export class BareEventsTable {
     );
   }
 
-  /** Stores a batch with one INSERT, which is one transaction. */
-  insert(events: readonly BareEvent[]): void {
+  /** Stores a batch of one agent with one INSERT, which is one transaction. */
+  insert(agent: string, events: readonly BareEvent[]): void {
     const values: SQLInputValue[] = events.flatMap(({ seq, at, event }) => [
-      'execution',
+      agent,
       seq,
-      'session',
+      agent,
       seq,
       at,
       JSON.stringify(event),

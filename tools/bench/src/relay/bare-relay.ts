@@ -1,6 +1,6 @@
 /**
- * The bare side's middle process: `bare-relay.ts`. Starts the agent, splits its output into lines, and sends them on over a
- * WebSocket in batches. Says `{"port": …}`; ends with its connection.
+ * The bare side's middle process: `bare-relay.ts`. Starts an agent for each connection, splits its output into lines, and sends
+ * them on over that WebSocket in batches. Says `{"port": …}`; ends with its last connection.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +20,7 @@ const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDefla
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   process.stdout.write(`${JSON.stringify({ port })}\n`);
 });
-server.once('connection', relay);
+server.on('connection', relay);
 
 function relay(socket: WebSocket): void {
   const agent = spawn(process.execPath, [fileURLToPath(new URL('flooding-agent.ts', import.meta.url))], {
@@ -63,6 +63,6 @@ function relay(socket: WebSocket): void {
   });
   socket.on('close', () => {
     agent.stdin.end();
-    server.close();
+    if (server.clients.size === 0) server.close();
   });
 }

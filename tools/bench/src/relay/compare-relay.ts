@@ -17,26 +17,33 @@ const EVENTS: Readonly<Record<LoadName, number>> = {
   'tool-1KB': 20_000,
 };
 
-/** The output of one agent flows through a host and through the bare programs, a flood here and a flood there. */
+/** The output of agents flows through a host and through the bare programs, a flood here and a flood there. */
 export async function compareRelay(
   home: TestHome,
-  { load, runs, share }: { readonly load: LoadName; readonly runs: number; readonly share: number },
+  options: {
+    readonly load: LoadName;
+    /** How many agents share the flood, all writing at the same time. */
+    readonly agents: number;
+    readonly runs: number;
+    readonly share: number;
+  },
 ): Promise<readonly Comparison[]> {
-  const flood: Flood = { load, count: Math.round(EVENTS[load] * share) };
-  await using host = await start(RELAYING_HOST, await home.folder('home'));
-  await using bare = await start(BARE_BACKEND, await home.folder('bare'));
+  const { load, agents, runs, share } = options;
+  const flood: Flood = { load, count: Math.round((EVENTS[load] * share) / agents) };
+  await using host = await start(RELAYING_HOST, await home.folder('home'), agents);
+  await using bare = await start(BARE_BACKEND, await home.folder('bare'), agents);
   const pairs = await alternate(
     runs,
-    async () => await eventsPerSecond(host, flood),
-    async () => await eventsPerSecond(bare, flood),
+    async () => await eventsPerSecond(host, flood, agents),
+    async () => await eventsPerSecond(bare, flood, agents),
   );
   await host.end();
   await bare.end();
-  return [{ name: `relay-${load}`, unit: 'events/s', pairs }];
+  return [{ name: `relay-${load}-${String(agents)}`, unit: 'events/s', pairs }];
 }
 
-async function start(url: URL, folder: string): Promise<Program> {
-  const program = await Program.start(url, folder, folder);
+async function start(url: URL, folder: string, agents: number): Promise<Program> {
+  const program = await Program.start(url, folder, folder, String(agents));
   try {
     await program.next(WITHIN_MS);
     return program;
@@ -46,11 +53,10 @@ async function start(url: URL, folder: string): Promise<Program> {
   }
 }
 
-async function eventsPerSecond(program: Program, flood: Flood): Promise<number> {
+async function eventsPerSecond(program: Program, flood: Flood, agents: number): Promise<number> {
   program.tell(flood);
   const { ms, stored } = await program.next<Relayed>(WITHIN_MS);
-  if (stored !== flood.count) {
-    throw new Error(`${String(stored)} of ${String(flood.count)} events were stored`);
-  }
-  return (flood.count / ms) * 1000;
+  const count = flood.count * agents;
+  if (stored !== count) throw new Error(`${String(stored)} of ${String(count)} events were stored`);
+  return (count / ms) * 1000;
 }

@@ -1,7 +1,7 @@
 /** What either side tells of one flood. */
 export interface Relayed {
-  /** From sending the prompt until the end of the flood was durably stored. */
+  /** From sending the prompts until the end of every flood was durably stored. */
   readonly ms: number;
-  /** How many updates the flood has brought into the database. */
+  /** How many updates the floods have brought into the database. */
   readonly stored: number;
 }
