@@ -1,10 +1,12 @@
 import { unownedPeriodInForce, SETTINGS } from '@holdfast/control-protocol';
-import { planReconciliation, recover, type OutcomeWriter, type RecoveryReport } from '@holdfast/recovery';
-import { LedgerRowError, openLedger, type SessionState } from '@holdfast/turn-ledger';
+import { recover, type OutcomeWriter, type RecoveryReport } from '@holdfast/recovery';
+import { openLedger, type SessionState } from '@holdfast/turn-ledger';
 import { HostClosedError, SharedLockLostError } from './host-errors.ts';
 import { HostEvents } from './host-events.ts';
 import { checkHostOptions, type CheckedHostOptions, type HostOptions } from './host-options.ts';
 import { Host, type CloseOptions, type HostParts } from './host.ts';
+import { reconcileAfterRecovery } from './liveness/reconcile.ts';
+import { countEvents, countOutcomes } from './metrics/counters.ts';
 import type { HostServices } from './sessions/host-services.ts';
 import { retrackSession } from './sessions/retrack-session.ts';
 import { settleOutcome } from './sessions/settle.ts';
@@ -31,6 +33,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   try {
     const { home, lost } = await takeLocks(checked, opened);
     const events = new HostEvents();
+    events.subscribe(countEvents(checked.meterProvider));
     events.subscribe(checked.onEvent);
     events.publish({ name: 'survival.capability', survival });
     tellAdjustments(checked, events);
@@ -118,6 +121,7 @@ async function bringUp(
     lost.throwIfAborted();
     const rows = await ledger.executionRecords.listLive();
     checked.onRecovering(recoveringHost(guards, RETRY_AFTER_MS));
+    const signal = AbortSignal.any([checked.signal, lost]);
     const recovery = await recover({
       runtimes: [...runtimes.values()],
       rows,
@@ -127,15 +131,16 @@ async function bringUp(
         outcomes: outcomeWriter(services),
       },
       settings: checked.settings,
-      signal: AbortSignal.any([checked.signal, lost]),
+      signal,
       publish: async (session) => {
         await retrackSession(services, session);
       },
       onEvent: events.publish.bind(events),
     });
     lost.throwIfAborted();
-    await reconcile(services, recovery);
-    return recovery;
+    const judged = await reconcileAfterRecovery(services, recovery, signal);
+    countOutcomes(checked.meterProvider, judged);
+    return judged;
   } catch (error) {
     await standDown(new HostClosedError(), 'keep');
     throw error;
@@ -161,34 +166,4 @@ function outcomeWriter(services: HostServices): OutcomeWriter {
 /** A session whose agent lives is running, has failed, or can be prompted. */
 function publishedState(state: SessionState): 'running' | 'failed' | 'waiting_for_input' {
   return state === 'running' || state === 'failed' ? state : 'waiting_for_input';
-}
-
-/** Makes the sessions truthful that did not come back, those included that died before they had a row. */
-async function reconcile(services: HostServices, recovery: RecoveryReport): Promise<void> {
-  const { ledger, live } = services;
-  const plan = planReconciliation(recovery.rows);
-  const named = new Set(recovery.rows.map(({ row }) => row.sessionId));
-  const rowless = (await activeSessions(services)).filter(
-    (sessionId) => !named.has(sessionId) && !live.has(sessionId),
-  );
-  await ledger.reconcile({ sessionIds: [...plan.sessionIds, ...rowless] });
-  await ledger.executionWriter.repair(plan.repairs.map(({ executionId }) => executionId));
-}
-
-/** One session that cannot be read must not keep the others from coming up; it is told. */
-async function activeSessions({ ledger, events }: HostServices): Promise<readonly string[]> {
-  try {
-    const sessions = await ledger.sessions.list();
-    return sessions
-      .filter(({ state }) => state === 'starting' || state === 'running')
-      .map(({ sessionId }) => sessionId);
-  } catch (error) {
-    if (!(error instanceof LedgerRowError)) throw error;
-    events.publish({
-      name: 'host.error',
-      what: 'looking for sessions that died before they had a row',
-      error,
-    });
-    return [];
-  }
 }

@@ -9,6 +9,7 @@ import {
 import type { RuntimeFactory } from '@holdfast/executor-contract';
 import { HostOptionError } from './host-errors.ts';
 import type { HostEventListener } from './host-events.ts';
+import { registeredMeterProvider, type MeterProvider } from './metrics/meter.ts';
 import { isPostgresUrl, withoutSecrets } from './startup/postgres-url.ts';
 import type { RecoveringHost } from './startup/recovering-host.ts';
 
@@ -48,6 +49,8 @@ export interface HostOptions {
   readonly settings?: { readonly [K in Exclude<SettingName, 'agentSurvival'>]?: Settings[K] | string };
   /** Where settings are read from and what runtimes may pass on. Default: that of this process. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Where counters go. Default: the provider that is registered with `@opentelemetry/api` when the host is created, or nowhere. */
+  readonly meterProvider?: MeterProvider;
   /** Stops the start-up. */
   readonly signal?: AbortSignal;
   /** Hears everything from the first moment on, recovery included. */
@@ -77,6 +80,7 @@ export interface CheckedHostOptions {
   readonly runtimes: readonly RuntimeFactory[];
   readonly agents: ReadonlyMap<string, AgentProfile>;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly meterProvider: MeterProvider;
   readonly signal: AbortSignal;
   readonly onEvent: HostEventListener;
   readonly onRecovering: (host: RecoveringHost) => void;
@@ -113,6 +117,7 @@ export function checkHostOptions(options: HostOptions): CheckedHostOptions {
     runtimes: options.runtimes,
     agents: new Map(Object.entries(options.agents).map(([name, agent]) => [name, checkAgent(name, agent)])),
     environment,
+    meterProvider: options.meterProvider ?? registeredMeterProvider(),
     signal: options.signal ?? new AbortController().signal,
     onEvent: options.onEvent ?? (() => undefined),
     onRecovering: options.onRecovering ?? (() => undefined),

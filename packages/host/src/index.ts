@@ -6,8 +6,13 @@ export type {
   PermissionRequest,
   TurnOutcome,
 } from '@holdfast/control-protocol';
-export { AgentUnstoppableError, OwnershipLostError, SessionRecoveringError } from '@holdfast/recovery';
-export type { RecoveryEvent, RecoveryReport } from '@holdfast/recovery';
+export {
+  AgentNotGoneError,
+  AgentUnstoppableError,
+  OwnershipLostError,
+  SessionRecoveringError,
+} from '@holdfast/recovery';
+export type { Liveness, RecoveryEvent, RecoveryReport } from '@holdfast/recovery';
 export type { SessionRecord, StoredEvent, TaskRecord, TurnRecord } from '@holdfast/turn-ledger';
 export { closeOnSignals } from './close-on-signals.ts';
 export { createHost } from './create-host.ts';
@@ -31,6 +36,8 @@ export {
 export type { HostEvent, HostEventListener, HostEvents } from './host-events.ts';
 export type { AgentOptions, HostOptions } from './host-options.ts';
 export type { CloseOptions, Host } from './host.ts';
+export type { ReconciledRow } from './liveness/reconcile.ts';
+export type { SessionLiveness } from './liveness/session-liveness.ts';
 export type { PermissionDecision, PromptOptions, Session, SessionPermissions } from './sessions/session.ts';
 export type { SessionFiles } from './sessions/session-files.ts';
 export type { CreateSession, Sessions } from './sessions/sessions.ts';

@@ -5,8 +5,16 @@ export { BootstrapError, ServerNotStoppedError } from './adoption/server-errors.
 export { correlate, type Correlation, type ScopedInstance } from './correlation/correlate.ts';
 export { RecoveryDeadlineError } from './deadline.ts';
 export type { InstanceStopReason, OnRecoveryEvent, RecoveryEvent } from './events/recovery-event.ts';
-export { AgentUnstoppableError, SessionRecoveringError } from './guards/launch-errors.ts';
+export { AgentNotGoneError, AgentUnstoppableError, SessionRecoveringError } from './guards/launch-errors.ts';
 export { SessionGuards, type LaunchAdmission } from './guards/session-guards.ts';
+export {
+  classifyLiveness,
+  type Liveness,
+  type LivenessSituation,
+  type Presence,
+} from './liveness/classify-liveness.ts';
+export { takeEnumerations, type EnumeratedServer, type Enumerations } from './liveness/enumerations.ts';
+export { judgeRow, type LivenessPorts, type RowLiveness } from './liveness/judge-row.ts';
 export type { OutcomeApplication, OutcomeWriter, SessionState } from './outcomes/outcome-writer.ts';
 export {
   OUTCOME_EFFECTS,
@@ -18,7 +26,12 @@ export {
 export { systemClock, type Clock } from './ports/clock.ts';
 export type { AgentProfile, AgentProfiles } from './ports/profiles.ts';
 export type { Random } from './ports/random.ts';
-export { planReconciliation, type ReconciliationPlan } from './reconciliation/plan.ts';
+export {
+  planReconciliation,
+  type JudgedRow,
+  type ReconciliationPlan,
+  type SessionPlan,
+} from './reconciliation/plan.ts';
 export type { ReadSettings } from './reconstruction/bounded-read.ts';
 export { createExecution, type Execution, type ExecutionValues } from './reconstruction/execution.ts';
 export {

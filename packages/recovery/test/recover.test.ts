@@ -259,6 +259,8 @@ describe('recover', () => {
         return await runtime.open(signal);
       },
       recoverInstances: async (rows, signal) => await runtime.recoverInstances(rows, signal),
+      identify: async (pid, signal) => await runtime.identify(pid, signal),
+      probe: async (record, signal) => await runtime.probe(record, signal),
       launch: async (request, signal) => await runtime.launch(request, signal),
       detach: async () => {
         await runtime.detach();

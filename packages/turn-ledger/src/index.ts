@@ -11,7 +11,7 @@ export { EventGapError } from './events/event-gap-error.ts';
 export type { AppendResult } from './events/append-events.ts';
 export type { EventLog, ReadEvents, StoredEvent } from './events/event-store.ts';
 export { ExecutionNotUsableError, SessionAlreadyLiveError } from './executions/execution-errors.ts';
-export type { ExecutionRecord, ExecutionRecords } from './executions/execution-records.ts';
+export type { AgentProcess, ExecutionRecord, ExecutionRecords } from './executions/execution-records.ts';
 export type { ExecutionWriter, NewExecution } from './executions/execution-writer.ts';
 export { LedgerUrlError } from './ledger-url.ts';
 export { openLedger, type Ledger, type LedgerOptions } from './open-ledger.ts';
@@ -39,7 +39,11 @@ export {
 } from './prompts/prompt-lifecycle.ts';
 export { ReadyBus, type ReadyEvent, type ReadySubscriber } from './prompts/ready-bus.ts';
 export { SessionGuard } from './prompts/session-guard.ts';
-export type { ReconciledSession, ReconcilePlan } from './reconciliation/reconcile.ts';
+export type {
+  ReconciledSession,
+  ReconcilePlan,
+  SessionToReconcile,
+} from './reconciliation/reconcile.ts';
 export { SessionExistsError, UnknownSessionError } from './sessions/session-errors.ts';
 export type { NewSession, SessionFilter, SessionRecord, Sessions } from './sessions/session-store.ts';
 export type { SessionMode, SessionState } from './sessions/session-state.ts';

@@ -4,6 +4,7 @@ import type { Ledger, SessionGuard } from '@holdfast/turn-ledger';
 import type { SessionTakenOverError } from '../host-errors.ts';
 import type { HostEvents } from '../host-events.ts';
 import type { AgentProfile } from '../host-options.ts';
+import type { HostLiveness } from '../liveness/host-liveness.ts';
 import type { TurnResults } from '../turns/turn-results.ts';
 import type { StoredNotice } from './stored-notice.ts';
 
@@ -15,6 +16,8 @@ export interface ExecutionServices {
   readonly events: HostEvents;
   /** Refuses launches of sessions that are being recovered or cannot be stopped. */
   readonly guards: SessionGuards;
+  /** Whether the agents that rows claim are there. */
+  readonly liveness: HostLiveness;
   /** One change of a session at a time. */
   readonly sessionGuard: SessionGuard;
   readonly results: TurnResults;

@@ -5,6 +5,7 @@ import { RUN_ID_VARIABLE, createExecution } from '@holdfast/recovery';
 import type { SessionRecord } from '@holdfast/turn-ledger';
 import { AgentStartFailedError } from '../host-errors.ts';
 import type { AgentProfile } from '../host-options.ts';
+import { admitLaunch } from '../liveness/admit-launch.ts';
 import { agentNamed, runtimeOfKind } from './choices.ts';
 import { goLive } from './go-live.ts';
 import type { HostServices } from './host-services.ts';
@@ -30,8 +31,7 @@ export async function launchSession(
   { runId, signal }: LaunchOptions,
 ): Promise<LiveExecution> {
   const { sessionId, taskId, workspacePath, agentProfileId } = session;
-  const admission = services.guards.admitLaunch(sessionId);
-  if (admission.kind === 'refused') throw admission.error;
+  await admitLaunch(services, session, signal);
   const profile = agentNamed(services, agentProfileId);
   const executionId = services.newId();
   const environment = {
@@ -49,6 +49,7 @@ export async function launchSession(
     taskId,
     runtime: session.runtime,
     scope: server.scope,
+    serverId: server.serverId,
     instanceId: instance.instanceId,
     agentProfileId,
     workspacePath,
@@ -57,7 +58,8 @@ export async function launchSession(
   };
   try {
     await services.ledger.executionWriter.insert(row);
-    const started = await startAgent(services, session, launched, signal);
+    services.liveness.launched(executionId);
+    const started = await startAgent(services, session, { ...launched, executionId }, signal);
     const { providerSessionId } = started.session;
     await services.ledger.sessions.setProviderSession(sessionId, providerSessionId);
     await services.ledger.sessions.setState(sessionId, 'waiting_for_input');
@@ -77,8 +79,31 @@ export async function launchSession(
   }
 }
 
-/** Starts the agent of an instance that has none, with the session's history where it has one. */
+/** An instance, and the execution that it is in the ledger. */
+export interface ExecutionInstance extends LaunchedInstance {
+  readonly executionId: string;
+}
+
+/**
+ * Starts the agent of an instance that has none, with the session's history where it has one, and writes down which process it
+ * is. While it starts none is written down, so that nobody takes the process of an earlier one for it.
+ */
 export async function startAgent(
+  services: HostServices,
+  session: SessionRecord,
+  execution: ExecutionInstance,
+  signal: AbortSignal,
+): Promise<StartedAgent> {
+  const { executionWriter } = services.ledger;
+  const { executionId } = execution;
+  await executionWriter.setAgentProcess(executionId, null);
+  const started = await startWithHistory(services, session, execution, signal);
+  const agentProcess = await runtimeOfKind(services, session.runtime).identify(started.agentPid, signal);
+  await executionWriter.setAgentProcess(executionId, agentProcess);
+  return started;
+}
+
+async function startWithHistory(
   services: HostServices,
   session: SessionRecord,
   { server, instance }: LaunchedInstance,

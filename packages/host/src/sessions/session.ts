@@ -7,6 +7,8 @@ import {
 import type { SessionRecord, StoredEvent } from '@holdfast/turn-ledger';
 import { SessionNotFoundError, TurnInProgressError } from '../host-errors.ts';
 import { Turn } from '../turns/turn.ts';
+import { assertGone } from '../liveness/admit-launch.ts';
+import { sessionLiveness, type SessionLiveness } from '../liveness/session-liveness.ts';
 import { dispatchPrompt } from './dispatch-prompt.ts';
 import type { HostServices } from './host-services.ts';
 import { launchSession, startAgent } from './launch-session.ts';
@@ -57,10 +59,20 @@ export class Session {
   }
 
   /**
+   * Whether the session has an agent that runs, looked at afresh: on its control server, or as a process where that cannot be asked.
+   * `unknown` where it cannot be told; then a prompt that would have to start an agent is refused with `AgentNotGoneError`.
+   */
+  async liveness(options: { readonly signal?: AbortSignal } = {}): Promise<SessionLiveness> {
+    const signal = unlessClosed(this.#services, options.signal);
+    const { liveness, why } = await sessionLiveness(this.#services, this.id, signal);
+    return { liveness, why };
+  }
+
+  /**
    * Starts a turn with a text or with ACP content blocks, and an agent first where the session has none (with its history
    * where the agent can load it). Resolves as soon as the prompt is accepted. Throws {@link TurnInProgressError},
-   * `SessionRecoveringError`, `AgentUnstoppableError`, `AgentStartFailedError`, `PromptUnresolvedError`,
-   * `SessionTakenOverError` or, later than the host, the reason of its end.
+   * `SessionRecoveringError`, `AgentUnstoppableError`, `AgentNotGoneError`, `AgentStartFailedError`,
+   * `PromptUnresolvedError`, `SessionTakenOverError` or, later than the host, the reason of its end.
    */
   async prompt(content: string | readonly JsonObject[], options: PromptOptions = {}): Promise<Turn> {
     const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
@@ -87,7 +99,13 @@ export class Session {
     }
     if (!live.agentRunning) {
       const instance = await live.instance();
-      const started = await startAgent(this.#services, record, { server: live.server, instance }, signal);
+      const { executionId } = live.execution;
+      const started = await startAgent(
+        this.#services,
+        record,
+        { server: live.server, instance, executionId },
+        signal,
+      );
       await this.#services.ledger.sessions.setProviderSession(this.id, started.session.providerSessionId);
       live.agentRunning = true;
     }
@@ -117,15 +135,19 @@ export class Session {
     return sessionEvents(this.#services, this.id, options.after ?? 0, signal);
   }
 
-  /** Stops the agent and all that it started. The session keeps its workspace and can be prompted again. */
+  /**
+   * Stops the agent and all that it started. The session keeps its workspace and can be prompted again. Throws
+   * `AgentNotGoneError` where an agent of it is out of this host's hands; nothing is changed then.
+   */
   async stop(): Promise<void> {
-    const { sessionGuard, ledger, closed } = this.#services;
+    const { sessionGuard, ledger, closed, liveness } = this.#services;
     await sessionGuard.hold(
       this.id,
       async () => {
         assertOurs(this.#services, this.id);
         const live = this.#services.live.get(this.id);
-        if (live !== undefined) await stopInstance(live);
+        if (live === undefined) await assertGone(this.#services, this.id, closed);
+        else await liveness.whileStopping(this.id, async () => await stopInstance(live));
         await settleLostAgent(this.#services, this.id);
         await ledger.sessions.setState(this.id, 'stopped');
       },

@@ -16,7 +16,8 @@ export async function settleLostAgent(
   { ledger, results }: Pick<ExecutionServices, 'ledger' | 'results'>,
   sessionId: string,
 ): Promise<void> {
-  for (const { abandonedTurnIds } of await ledger.reconcile({ sessionIds: [sessionId] })) {
+  const plan = { sessions: [{ sessionId, session: 'reconcile', repair: 'all' }] } as const;
+  for (const { abandonedTurnIds } of await ledger.reconcile(plan)) {
     for (const turnId of abandonedTurnIds) results.settleAbandoned(turnId);
   }
 }

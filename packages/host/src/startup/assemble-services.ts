@@ -5,6 +5,7 @@ import { controlServerCommand } from '@holdfast/control-server';
 import { SessionGuards, createFileSecretStore, createOwnership } from '@holdfast/recovery';
 import { SessionGuard, type Ledger } from '@holdfast/turn-ledger';
 import type { HostEvents } from '../host-events.ts';
+import { HostLiveness } from '../liveness/host-liveness.ts';
 import type { CheckedHostOptions } from '../host-options.ts';
 import type { HostServices } from '../sessions/host-services.ts';
 import { StoredNotice } from '../sessions/stored-notice.ts';
@@ -46,13 +47,16 @@ export function assembleServices(checked: CheckedHostOptions, parts: ServicePart
     serverSettings: controlServerEnvironment(settings),
     environment: checked.environment,
   };
+  const runtimes = new Map(checked.runtimes.map((runtime) => [runtime.kind, runtime.create(context)]));
+  const guards = new SessionGuards({ retryAfterMs, onEvent });
   return {
     ledger,
-    runtimes: new Map(checked.runtimes.map((runtime) => [runtime.kind, runtime.create(context)])),
+    runtimes,
     servers,
     agents: checked.agents,
     events,
-    guards: new SessionGuards({ retryAfterMs, onEvent }),
+    guards,
+    liveness: new HostLiveness({ survival: context.survival, runtimes, servers, ownership, guards }),
     sessionGuard: new SessionGuard(),
     results: new TurnResults(async (turnId) => {
       const turn = await ledger.turns.get(turnId);

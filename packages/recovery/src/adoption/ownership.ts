@@ -10,6 +10,7 @@ import { adoptServer } from './adopt.ts';
 import { authenticate } from './authenticate.ts';
 import { bootstrapServer } from './bootstrap.ts';
 import type { OwnershipContext } from './context.ts';
+import { RefusedServers } from './refused-servers.ts';
 import { absent } from './refusal.ts';
 import { SpentSecrets } from './spent-secrets.ts';
 import { stopServer, targetOf } from './stop-server.ts';
@@ -37,6 +38,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     spent,
   };
   const { onEvent, crashPoint } = context;
+  const refusedServers = new RefusedServers(context.settings);
 
   return {
     async adopt(scope, dial, signal) {
@@ -48,6 +50,8 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       onEvent({ name: 'adoption.attempted', scope, endpoint, serverId });
       const result = await adoptServer(context, record, dial, signal);
       tell(context, record, result);
+      if (result.kind === 'refused') refusedServers.remember(record, dial);
+      else refusedServers.forget(scope);
       if (result.kind === 'incompatible_stopped') spent.serverIsGone(serverId);
       return result;
     },
@@ -65,6 +69,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       if (server.kind === 'absent') return { kind: 'none' };
       if (server.kind === 'refused') {
         const { reason, detail } = server;
+        refusedServers.remember(record, dial);
         onEvent({ name: 'survivor.left_alone', scope, serverId, reason, detail });
         return { kind: 'left_alone', reason };
       }
@@ -74,9 +79,14 @@ export function createOwnership(options: OwnershipOptions): Ownership {
         spent.serverIsGone(serverId);
         onEvent({ name: 'survivor.stopped', scope, serverId });
       } else {
+        refusedServers.remember(record, dial);
         onEvent({ name: 'survivor.not_stopped', scope, serverId, detail: stop.detail });
       }
       return stop;
+    },
+
+    async refusedServer(scope, signal) {
+      return await refusedServers.standing(scope, signal);
     },
   };
 }

@@ -30,27 +30,38 @@ export interface OutcomeEffect {
   /** `hold`: for the rest of this backend's life. */
   readonly guard: 'release' | 'hold';
   /**
-   * `live`: its process is there. `repair`: it stops claiming a process, keeping resume token and worktree. `keep`: whether
-   * its process lives cannot be told, so it stays as it is.
+   * `live`: its process is there. `repair`: it stops claiming a process, keeping resume token and worktree, once its liveness says
+   * that the process is gone. `keep`: it stays as it is, and is judged again before the session is launched.
    */
   readonly row: 'live' | 'repair' | 'keep';
   /** Whether reconciliation makes its session and task state truthful. */
   readonly session: 'untouched' | 'reconcile';
+  /** The counter that goes up by one for each row that comes to it. */
+  readonly counter: `holdfast.recovery.${string}`;
 }
 
-/** The effects of every outcome. */
+/** The effects of every outcome; hosts do this and nothing else. */
 export const OUTCOME_EFFECTS: { readonly [Kind in RowOutcome['kind']]: OutcomeEffect } = {
-  retracked: { guard: 'release', row: 'live', session: 'untouched' },
-  no_instance: { guard: 'release', row: 'repair', session: 'reconcile' },
-  missing_input: { guard: 'release', row: 'repair', session: 'reconcile' },
-  failed_read: { guard: 'release', row: 'repair', session: 'reconcile' },
-  ambiguous: { guard: 'release', row: 'repair', session: 'reconcile' },
-  stop_failed: { guard: 'hold', row: 'keep', session: 'reconcile' },
-  not_published: { guard: 'hold', row: 'keep', session: 'untouched' },
-  deadline: { guard: 'release', row: 'repair', session: 'reconcile' },
-  adoption_refused: { guard: 'release', row: 'keep', session: 'reconcile' },
-  not_enumerated: { guard: 'release', row: 'keep', session: 'reconcile' },
+  retracked: effect('release', 'live', 'untouched', 'retracked'),
+  no_instance: effect('release', 'repair', 'reconcile', 'no_instance'),
+  missing_input: effect('release', 'repair', 'reconcile', 'missing_input'),
+  failed_read: effect('release', 'repair', 'reconcile', 'failed_read'),
+  ambiguous: effect('release', 'repair', 'reconcile', 'ambiguous'),
+  stop_failed: effect('hold', 'keep', 'reconcile', 'stop_failed'),
+  not_published: effect('hold', 'keep', 'untouched', 'not_published'),
+  deadline: effect('release', 'repair', 'reconcile', 'deadline'),
+  adoption_refused: effect('release', 'keep', 'reconcile', 'adoption_refused'),
+  not_enumerated: effect('release', 'keep', 'reconcile', 'not_enumerated'),
 };
+
+function effect(
+  guard: OutcomeEffect['guard'],
+  row: OutcomeEffect['row'],
+  session: OutcomeEffect['session'],
+  counted: RowOutcome['kind'],
+): OutcomeEffect {
+  return { guard, row, session, counter: `holdfast.recovery.${counted}` };
+}
 
 /** One line for a person. */
 export function describeOutcome(outcome: RowOutcome): string {

@@ -73,6 +73,11 @@ interface ExecutionsTable {
   end_reason: string | null;
   created_at: EpochMs;
   ended_at: EpochMs | null;
+  /** The control server's own id; null in rows of a time when it was not written down. */
+  server_id: string | null;
+  /** The agent, once it runs. Both, or neither. */
+  agent_pid: number | null;
+  agent_start_time: string | null;
 }
 
 interface TurnsTable {

@@ -11,7 +11,7 @@ import {
 import { loadNodeSqlite } from '@holdfast/turn-ledger/node-sqlite';
 import { runProgram, testHome } from '@holdfast/testbeds';
 import { openSqlite } from '../../src/database/sqlite/open-sqlite.ts';
-import { aSession, rejection } from '../recorded-session.ts';
+import { aSession, gone, rejection } from '../recorded-session.ts';
 
 const { DatabaseSync } = loadNodeSqlite();
 
@@ -143,18 +143,18 @@ describe('a database that cannot be used', () => {
     const path = home.path('ledger.db');
     await (await openLedger({ url: path })).close();
     const later = new DatabaseSync(path);
-    later.exec("insert into ledger_migrations values ('0002-from-the-future', '2030-01-01T00:00:00.000Z')");
+    later.exec("insert into ledger_migrations values ('9999-from-the-future', '2030-01-01T00:00:00.000Z')");
     later.close();
     const error = await rejection(openLedger({ url: path }), LedgerTooNewError);
     expect(error).toMatchObject({
       code: 'ledger_too_new',
       path,
-      databaseVersion: '0002-from-the-future',
-      supportedVersion: '0001-create-tables',
+      databaseVersion: '9999-from-the-future',
+      supportedVersion: '0003-add-execution-evidence',
     });
-    expect(error.message).toContain('0002-from-the-future');
-    expect(error.message).toContain('0001-create-tables');
-    expect(query(path, 'select name from ledger_migrations order by name')).toHaveLength(2);
+    expect(error.message).toContain('9999-from-the-future');
+    expect(error.message).toContain('0003-add-execution-evidence');
+    expect(query(path, 'select name from ledger_migrations order by name')).toHaveLength(3);
   });
 
   it('is reported as closed after it was closed, and closing again does nothing', async () => {
@@ -164,7 +164,7 @@ describe('a database that cannot be used', () => {
     for (const use of [
       ledger.tasks.list(),
       ledger.tasks.ensure('late'),
-      ledger.reconcile({ sessionIds: ['s'] }),
+      ledger.reconcile(gone('s')),
     ]) {
       expect((await rejection(use, LedgerUnavailableError)).reason).toBe('closed');
     }

@@ -22,8 +22,8 @@ describe('the recovery inventory', () => {
     await ledger.executionWriter.insert(first);
     await ledger.executionWriter.insert(second);
     expect(await ledger.executionRecords.listLive()).toEqual([
-      { ...first, sessionMode: 'managed' },
-      { ...second, sessionMode: 'passthrough' },
+      { ...first, agentProcess: null, sessionMode: 'managed' },
+      { ...second, agentProcess: null, sessionMode: 'passthrough' },
     ]);
   });
 
@@ -49,7 +49,11 @@ describe('the recovery inventory', () => {
     other.exec(`pragma ignore_check_constraints = on; ${damage}`);
     other.close();
     const [record] = await ledger.executionRecords.listLive();
-    expect(record).toEqual({ ...anExecution('s'), sessionMode: null satisfies SessionMode | null });
+    expect(record).toEqual({
+      ...anExecution('s'),
+      agentProcess: null,
+      sessionMode: null satisfies SessionMode | null,
+    });
   });
 });
 

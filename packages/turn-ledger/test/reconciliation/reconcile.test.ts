@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { openLedger, type Ledger, type SessionState } from '@holdfast/turn-ledger';
-import { anExecution, aSession, aTurn, AT, COMPLETED, recordLiveSession } from '../recorded-session.ts';
+import { anExecution, aSession, aTurn, AT, COMPLETED, gone, recordLiveSession } from '../recorded-session.ts';
 
 async function openWithRunning(...names: readonly string[]): Promise<Ledger> {
   const ledger = await openLedger({ url: ':memory:', clock: () => 1_000 });
@@ -15,7 +15,7 @@ async function openWithRunning(...names: readonly string[]): Promise<Ledger> {
 describe('reconciling sessions whose agents are gone', () => {
   it('makes everything about them true, and nothing about others', async () => {
     await using ledger = await openWithRunning('gone', 'alive');
-    expect(await ledger.reconcile({ sessionIds: ['gone'] })).toEqual([
+    expect(await ledger.reconcile(gone('gone'))).toEqual([
       {
         sessionId: 'gone',
         wasActive: true,
@@ -39,13 +39,13 @@ describe('reconciling sessions whose agents are gone', () => {
 
   it('changes nothing the second time, nor where there is nothing', async () => {
     await using ledger = await openWithRunning('gone');
-    await ledger.reconcile({ sessionIds: ['gone', 'gone'] });
+    await ledger.reconcile(gone('gone', 'gone'));
     const nothing = { wasActive: false, abandonedTurnIds: [], taskInterrupted: false, endedExecutionIds: [] };
-    expect(await ledger.reconcile({ sessionIds: ['gone', 'unknown'] })).toEqual([
+    expect(await ledger.reconcile(gone('gone', 'unknown'))).toEqual([
       { sessionId: 'gone', ...nothing },
       { sessionId: 'unknown', ...nothing },
     ]);
-    expect(await ledger.reconcile({ sessionIds: [] })).toEqual([]);
+    expect(await ledger.reconcile({ sessions: [] })).toEqual([]);
   });
 
   it.each([
@@ -58,7 +58,7 @@ describe('reconciling sessions whose agents are gone', () => {
     await using ledger = await openLedger({ url: ':memory:' });
     await ledger.sessions.create(aSession('s'));
     await ledger.sessions.setState('s', from);
-    const [line] = await ledger.reconcile({ sessionIds: ['s'] });
+    const [line] = await ledger.reconcile(gone('s'));
     expect(line).toMatchObject({ wasActive: from !== to });
     expect(await ledger.sessions.get('s')).toMatchObject({ state: to });
   });
@@ -72,7 +72,7 @@ describe('reconciling sessions whose agents are gone', () => {
       outcome: COMPLETED,
       endedAt: AT,
     });
-    const [line] = await ledger.reconcile({ sessionIds: ['s'] });
+    const [line] = await ledger.reconcile(gone('s'));
     expect(line).toMatchObject({ wasActive: false, taskInterrupted: false, endedExecutionIds: ['s'] });
     expect(await ledger.tasks.get('s-task')).toMatchObject({ state: 'review', interrupted: false });
   });
@@ -86,7 +86,7 @@ describe('reconciling sessions whose agents are gone', () => {
       await ledger.executionWriter.insert(anExecution('alive'));
       await ledger.executionWriter.insert(anExecution('gone'));
       const interrupted = async (): Promise<number> =>
-        (await ledger.reconcile({ sessionIds })).filter((line) => line.taskInterrupted).length;
+        (await ledger.reconcile(gone(...sessionIds))).filter((line) => line.taskInterrupted).length;
       expect(await interrupted()).toBe(0);
       expect(await ledger.tasks.get('shared')).toMatchObject({ state: 'in_progress', interrupted: false });
       await ledger.executionWriter.end('alive', 'stopped');

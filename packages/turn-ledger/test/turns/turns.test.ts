@@ -16,6 +16,7 @@ import {
   COMPLETED,
   recordLiveSession,
   rejection,
+  gone,
 } from '../recorded-session.ts';
 
 async function ledgerWithSession(): Promise<Ledger> {
@@ -72,7 +73,7 @@ describe('beginning a turn', () => {
 
   it('clears what an interruption left on the task', async () => {
     await using ledger = await ledgerWithSession();
-    await ledger.reconcile({ sessionIds: ['s'] });
+    await ledger.reconcile(gone('s'));
     expect(await ledger.tasks.get('s-task')).toMatchObject({ state: 'review', interrupted: true });
     await ledger.executionWriter.insert(anExecution('s2', { sessionId: 's', taskId: 's-task' }));
     await ledger.turns.begin(aTurn('s', 1, { executionId: 's2' }));
