@@ -57,6 +57,7 @@ export {
 } from './operations/table.ts';
 export { ContentBlock, Prompt } from './operations/turns.ts';
 export { CAPABILITIES, missingCapabilities, type Capability } from './ownership/capabilities.ts';
+export { LAST_WORDS, LastWords } from './ownership/last-words.ts';
 export {
   Challenge,
   OwnershipProofs,

@@ -105,6 +105,7 @@ describe('waiting for a turn', () => {
 it('exports what is named here and nothing else', () => {
   expect(Object.keys(surface).toSorted()).toMatchInlineSnapshot(`
 [
+  "AgentNotGoneError",
   "AgentStartFailedError",
   "AgentUnstoppableError",
   "HomeUnusableError",

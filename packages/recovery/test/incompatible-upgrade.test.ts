@@ -278,6 +278,7 @@ describe('an own server without a capability that is needed', () => {
     expect(scope).toMatchObject({ server: 'started', refusal: null });
     expect(plan).toEqual(repaired(old));
     await old.own.server.ended;
+    expect(place.events.map(({ name }) => name)).not.toContain('adoption.unowned_shutdown');
     expect(old.agents.filter(processIsAlive)).toEqual([]);
   }
 });
@@ -311,5 +312,10 @@ describe('a server that nobody owned for its period', () => {
     expect(scope).toMatchObject({ server: 'started', refusal: 'no_answer' });
     expect(outcomes).toEqual(['no_instance', 'no_instance']);
     expect(plan).toEqual(repaired(alone));
+    expect(place.events).toContainEqual({
+      name: 'adoption.unowned_shutdown',
+      scope: SCOPE,
+      serverId: alone.owned.serverId,
+    });
   });
 });

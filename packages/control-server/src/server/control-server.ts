@@ -1,4 +1,4 @@
-import { unownedPeriodInForce } from '@holdfast/control-protocol';
+import { LAST_WORDS, unownedPeriodInForce } from '@holdfast/control-protocol';
 import { baseEnvironment } from '../agent/agent-environment.ts';
 import { BoundedLogFile, LOG_BOUNDS } from '../diagnostics/bounded-log-file.ts';
 import { createLog, errorFacts, type Log } from '../diagnostics/log.ts';
@@ -145,7 +145,7 @@ async function start(options: CompleteOptions, logFile: BoundedLogFile): Promise
     await streamsClosed;
     await listener.close();
     clock.stop();
-    log.info({ why }, 'the server has stopped');
+    log.info({ serverId, why }, LAST_WORDS);
     logFile.close();
     return { why };
   })();

@@ -10,6 +10,7 @@ import { adoptServer } from './adopt.ts';
 import { authenticate } from './authenticate.ts';
 import { bootstrapServer } from './bootstrap.ts';
 import type { OwnershipContext } from './context.ts';
+import { endedUnowned } from './last-words.ts';
 import { RefusedServers } from './refused-servers.ts';
 import { absent } from './refusal.ts';
 import { SpentSecrets } from './spent-secrets.ts';
@@ -49,7 +50,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       const { endpoint, serverId } = record;
       onEvent({ name: 'adoption.attempted', scope, endpoint, serverId });
       const result = await adoptServer(context, record, dial, signal);
-      tell(context, record, result);
+      await tell(context, record, result);
       if (result.kind === 'refused') refusedServers.remember(record, dial);
       else refusedServers.forget(scope);
       if (result.kind === 'incompatible_stopped') spent.serverIsGone(serverId);
@@ -91,7 +92,12 @@ export function createOwnership(options: OwnershipOptions): Ownership {
   };
 }
 
-function tell({ onEvent }: OwnershipContext, { scope }: ControlServerRecord, result: AdoptionResult): void {
+async function tell(
+  { onEvent }: OwnershipContext,
+  record: ControlServerRecord,
+  result: AdoptionResult,
+): Promise<void> {
+  const { scope, serverId } = record;
   if (result.kind === 'refused') {
     onEvent({ name: 'adoption.refused', scope, reason: result.reason, detail: result.detail });
   } else if (result.kind === 'incompatible_stopped') {
@@ -103,6 +109,7 @@ function tell({ onEvent }: OwnershipContext, { scope }: ControlServerRecord, res
       reason: 'no_answer',
       detail: 'nothing answers at the recorded endpoint',
     });
+    if (await endedUnowned(record)) onEvent({ name: 'adoption.unowned_shutdown', scope, serverId });
   } else if (result.kind === 'absent') {
     onEvent({ name: 'adoption.shutting_down', scope });
   }

@@ -71,6 +71,6 @@ export function describeSituation(situation: LivenessSituation, detail: string):
     case 'stop_in_flight':
       return 'the stop of its instance is under way';
     case 'not_adopted':
-      return 'a control server that is not driven from here answers where its own was';
+      return 'the control server that it was on may be there, and is not driven from here';
   }
 }
