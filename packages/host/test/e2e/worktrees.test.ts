@@ -84,10 +84,9 @@ describe('a worktree', () => {
   );
 });
 
-interface Agents {
-  readonly scripted: { readonly command: string[]; readonly environment: Record<string, string> };
-  readonly broken: { readonly command: string[]; readonly environment: Record<string, string> };
-}
+type Agents = Readonly<
+  Record<'scripted' | 'broken', { readonly command: string[]; readonly environment: Record<string, string> }>
+>;
 
 interface Prepared {
   readonly repository: Repository;
