@@ -42,6 +42,7 @@ const DOORS = [
   { library: 'ws', doors: ['control-protocol/src/client/', 'control-server/src/http/'] },
   { library: 'kysely', doors: ['turn-ledger/src/'] },
   { library: 'pg', doors: ['host/src/startup/'] },
+  { library: '@opentelemetry/api', doors: ['host/src/metrics/meter.ts'] },
   { library: 'pino', doors: ['control-server/src/diagnostics/'] },
   { library: '@agentclientprotocol/sdk', doors: ['control-server/src/agent/'] },
   { library: 'zod', doors: ['control-protocol/src/', 'control-server/src/', 'turn-ledger/src/'] },

@@ -52,7 +52,6 @@ export class HostLiveness {
 
   /** A fresh enumeration of every control server of this host. */
   async enumerate(signal: AbortSignal): Promise<Enumerations> {
-    // With survival off processes are looked for, and rows of before are on no server.
     const servers = this.#parts.servers().filter(({ lost }) => !lost.aborted);
     return await takeEnumerations(servers, signal);
   }
@@ -63,8 +62,9 @@ export class HostLiveness {
     signal: AbortSignal,
   ): Promise<ReadonlyMap<ExecutionRecord, RowLiveness>> {
     const enumerations = await this.enumerate(signal);
+    const ports = this.#portsFor(signal);
     const judged = await Promise.all(
-      rows.map(async (row) => [row, await this.judge(row, enumerations, signal)] as const),
+      rows.map(async (row) => [row, await judgeRow(row, enumerations, ports)] as const),
     );
     return new Map(judged);
   }
@@ -74,12 +74,18 @@ export class HostLiveness {
     return await judgeRow(row, enumerations, this.#portsFor(signal));
   }
 
+  /** For one pass: a server that refused us is asked once for all rows of its scope. */
   #portsFor(signal: AbortSignal): LivenessPorts {
     const { survival, runtimes, ownership } = this.#parts;
+    const refused = new Map<string, ReturnType<LivenessPorts['refusedServer']>>();
     return {
       survival,
       standingOf: (row) => this.#standingOf(row),
-      refusedServer: async (scope) => await ownership.refusedServer(scope, signal),
+      refusedServer: async (scope) => {
+        const asked = refused.get(scope) ?? ownership.refusedServer(scope, signal);
+        refused.set(scope, asked);
+        return await asked;
+      },
       probe: async (row) => {
         const runtime = runtimes.get(row.runtime);
         if (runtime !== undefined) return await runtime.probe(row, signal);

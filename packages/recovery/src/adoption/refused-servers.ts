@@ -25,7 +25,7 @@ export class RefusedServers {
     this.#refused.delete(scope);
   }
 
-  /** Asks for its identity, no more. One that is gone is not asked again. */
+  /** Asks for its identity, once and no more. */
   async standing(scope: string, signal: AbortSignal): Promise<'none' | 'answers' | 'gone'> {
     const found = this.#refused.get(scope);
     if (found === undefined) return 'none';

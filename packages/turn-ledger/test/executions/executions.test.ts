@@ -57,6 +57,61 @@ describe('the recovery inventory', () => {
   });
 });
 
+describe('the evidence of a row', () => {
+  const agentProcess = { pid: 4711, startTime: 'boot-1 815' };
+
+  it('names the process of its agent once that is recorded, until it is started again or the row ends', async () => {
+    await using ledger = await openLedger({ url: ':memory:' });
+    await recordLiveSession(ledger, 's');
+    const recorded = async (): Promise<unknown> =>
+      (await ledger.executionRecords.listLive()).map((record) => record.agentProcess);
+    expect(await ledger.executionWriter.setAgentProcess('s', agentProcess)).toBe(true);
+    expect(await recorded()).toEqual([agentProcess]);
+    expect(await ledger.executionWriter.setAgentProcess('s', null)).toBe(true);
+    expect(await recorded()).toEqual([null]);
+    await ledger.executionWriter.end('s', 'stopped');
+    expect(await ledger.executionWriter.setAgentProcess('s', agentProcess)).toBe(false);
+    expect(await ledger.executionWriter.setAgentProcess('unknown', null)).toBe(false);
+  });
+
+  it('is a process: a pid and a start time', async () => {
+    await using ledger = await openLedger({ url: ':memory:' });
+    await recordLiveSession(ledger, 's');
+    for (const given of [{ ...agentProcess, pid: 0 }, { ...agentProcess, pid: 1.5 }, { pid: 1, startTime: '' }]) {
+      const error = await rejection(ledger.executionWriter.setAgentProcess('s', given), LedgerInputError);
+      expect(error.message).toContain('agent process');
+    }
+  });
+
+  it('is told for one session alone where that is asked', async () => {
+    await using ledger = await openLedger({ url: ':memory:' });
+    for (const name of ['one', 'two']) await recordLiveSession(ledger, name);
+    const listed = await ledger.executionRecords.listLive({ sessionId: 'two' });
+    expect(listed.map((record) => record.executionId)).toEqual(['two']);
+    expect(await ledger.executionRecords.listLive({ sessionId: 'three' })).toEqual([]);
+  });
+
+  it('is missing in rows that were written before there was any', async () => {
+    await using home = await testHome('evidence');
+    const path = home.path('ledger.db');
+    {
+      await using ledger = await openLedger({ url: path });
+      await recordLiveSession(ledger, 's');
+    }
+    const { DatabaseSync } = loadNodeSqlite();
+    const older = new DatabaseSync(path);
+    for (const column of ['server_id', 'agent_pid', 'agent_start_time'])
+      older.exec(`alter table executions drop column ${column}`);
+    older.exec("delete from ledger_migrations where name = '0003-add-execution-evidence'");
+    older.close();
+    await using ledger = await openLedger({ url: path });
+    expect(await ledger.executionRecords.listLive()).toEqual([
+      { ...anExecution('s'), serverId: null, agentProcess: null, sessionMode: 'managed' },
+    ]);
+    expect(await ledger.executionWriter.setAgentProcess('s', agentProcess)).toBe(true);
+  });
+});
+
 describe('an execution', () => {
   it('is the only live one of its session', async () => {
     await using ledger = await openLedger({ url: ':memory:' });

@@ -37,6 +37,43 @@ describe('reconciling sessions whose agents are gone', () => {
     expect(await ledger.tasks.get('alive-task')).toMatchObject({ state: 'in_progress', interrupted: false });
   });
 
+  it('keeps a row whose process may live, and makes its session truthful all the same', async () => {
+    await using ledger = await openWithRunning('kept');
+    const plan = { sessions: [{ sessionId: 'kept', session: 'reconcile', repair: [] }] } as const;
+    expect(await ledger.reconcile(plan)).toMatchObject([
+      { wasActive: true, abandonedTurnIds: ['kept-1'], taskInterrupted: true, endedExecutionIds: [] },
+    ]);
+    expect((await ledger.executionRecords.listLive()).map((record) => record.executionId)).toEqual(['kept']);
+    expect(await ledger.reconcile(plan)).toMatchObject([{ wasActive: false, endedExecutionIds: [] }]);
+  });
+
+  it('repairs the rows that are named and nothing else of a session that is left untouched', async () => {
+    await using ledger = await openWithRunning('s', 'other');
+    const plan = { sessions: [{ sessionId: 's', session: 'untouched', repair: ['s', 'other'] }] } as const;
+    expect(await ledger.reconcile(plan)).toEqual([
+      { sessionId: 's', wasActive: false, abandonedTurnIds: [], taskInterrupted: false, endedExecutionIds: ['s'] },
+    ]);
+    expect(await ledger.sessions.get('s')).toMatchObject({ state: 'running', providerSessionId: 'provider-s' });
+    expect(await ledger.tasks.get('s-task')).toMatchObject({ state: 'in_progress' });
+    // A row of another session is not this one's to repair.
+    expect((await ledger.executionRecords.listLive()).map((record) => record.executionId)).toEqual(['other']);
+  });
+
+  it('leaves a task in progress that a session works on which is left untouched', async () => {
+    await using ledger = await openLedger({ url: ':memory:' });
+    for (const name of ['gone', 'alive']) {
+      await ledger.sessions.create(aSession(name, { taskId: 'shared' }));
+      await ledger.executionWriter.insert(anExecution(name));
+    }
+    const [line] = await ledger.reconcile({
+      sessions: [
+        { sessionId: 'gone', session: 'reconcile', repair: 'all' },
+        { sessionId: 'alive', session: 'untouched', repair: [] },
+      ],
+    });
+    expect(line).toMatchObject({ taskInterrupted: false, endedExecutionIds: ['gone'] });
+  });
+
   it('changes nothing the second time, nor where there is nothing', async () => {
     await using ledger = await openWithRunning('gone');
     await ledger.reconcile(gone('gone', 'gone'));
