@@ -3,7 +3,9 @@ import { describe, expect, it } from '@jest/globals';
 import { OUTCOME_EFFECTS } from '@holdfast/recovery';
 import { EVENT_COUNTERS } from '../src/metrics/counters.ts';
 
-const rows = Object.entries(EVENT_COUNTERS).flatMap(([event, row]) => (row === null ? [] : [{ event, ...row }]));
+const rows = Object.entries(EVENT_COUNTERS).flatMap(([event, row]) =>
+  row === null ? [] : [{ event, ...row }],
+);
 
 describe('the table of counters', () => {
   it('counts every event that operators are promised', () => {

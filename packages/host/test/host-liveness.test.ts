@@ -74,7 +74,9 @@ describe('what a host says about a row that it inherited', () => {
       expect(await tell()).toBe(underWay);
     });
     expect(asked).toEqual([]);
-    await expect(liveness.whileStopping('one', async () => await Promise.reject(new Error('no')))).rejects.toThrow('no');
+    await expect(
+      liveness.whileStopping('one', async () => await Promise.reject(new Error('no'))),
+    ).rejects.toThrow('no');
     expect(await tell()).not.toBe(underWay);
   });
 

@@ -260,7 +260,7 @@ describe('recover', () => {
       },
       recoverInstances: async (rows, signal) => await runtime.recoverInstances(rows, signal),
       identify: async (pid, signal) => await runtime.identify(pid, signal),
-      probe: async (record, signal) => await runtime.probe(record, signal),
+      probe: async (probed, signal) => await runtime.probe(probed, signal),
       launch: async (request, signal) => await runtime.launch(request, signal),
       detach: async () => {
         await runtime.detach();

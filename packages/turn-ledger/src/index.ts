@@ -39,11 +39,7 @@ export {
 } from './prompts/prompt-lifecycle.ts';
 export { ReadyBus, type ReadyEvent, type ReadySubscriber } from './prompts/ready-bus.ts';
 export { SessionGuard } from './prompts/session-guard.ts';
-export type {
-  ReconciledSession,
-  ReconcilePlan,
-  SessionToReconcile,
-} from './reconciliation/reconcile.ts';
+export type { ReconciledSession, ReconcilePlan, SessionToReconcile } from './reconciliation/reconcile.ts';
 export { SessionExistsError, UnknownSessionError } from './sessions/session-errors.ts';
 export type { NewSession, SessionFilter, SessionRecord, Sessions } from './sessions/session-store.ts';
 export type { SessionMode, SessionState } from './sessions/session-state.ts';

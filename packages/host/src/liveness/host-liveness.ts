@@ -1,4 +1,9 @@
-import type { ExecutionRecord, ExecutorRuntime, Ownership, OwnedControlServer } from '@holdfast/executor-contract';
+import type {
+  ExecutionRecord,
+  ExecutorRuntime,
+  Ownership,
+  OwnedControlServer,
+} from '@holdfast/executor-contract';
 import {
   judgeRow,
   takeEnumerations,
@@ -89,7 +94,10 @@ export class HostLiveness {
       probe: async (row) => {
         const runtime = runtimes.get(row.runtime);
         if (runtime !== undefined) return await runtime.probe(row, signal);
-        return { process: 'unknown', detail: `this host has no runtime ${row.runtime} to look for its agent` };
+        return {
+          process: 'unknown',
+          detail: `this host has no runtime ${row.runtime} to look for its agent`,
+        };
       },
     };
   }

@@ -1,5 +1,6 @@
 import type { Liveness } from '@holdfast/recovery';
-import type { HostServices } from '../sessions/host-services.ts';
+import type { Ledger } from '@holdfast/turn-ledger';
+import type { HostLiveness } from './host-liveness.ts';
 
 /** Whether a session has an agent that runs, as far as it can be told, and why. */
 export interface SessionLiveness {
@@ -11,7 +12,7 @@ export interface SessionLiveness {
 
 /** Looks afresh: at the session's row, and for instances of it on the control servers of this host. */
 export async function sessionLiveness(
-  { liveness, ledger }: Pick<HostServices, 'liveness' | 'ledger'>,
+  { liveness, ledger }: { readonly liveness: HostLiveness; readonly ledger: Ledger },
   sessionId: string,
   signal: AbortSignal,
 ): Promise<SessionLiveness & { readonly executionId: string | null }> {

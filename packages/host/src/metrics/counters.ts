@@ -40,7 +40,11 @@ export const EVENT_COUNTERS: { readonly [Name in HostEvent['name']]: Counted<Eve
     description: 'Own control servers stopped because they lacked a capability.',
     attributes: ofScope,
   },
-  'survivor.stopped': counted('holdfast.survivor', 'What became of survivors found with survival off.', 'stopped'),
+  'survivor.stopped': counted(
+    'holdfast.survivor',
+    'What became of survivors found with survival off.',
+    'stopped',
+  ),
   'survivor.left_alone': counted(
     'holdfast.survivor',
     'What became of survivors found with survival off.',

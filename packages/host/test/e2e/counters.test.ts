@@ -105,7 +105,10 @@ function inMemoryMeters(): Meters {
         .flatMap(({ scopeMetrics }) => scopeMetrics)
         .flatMap(({ metrics }) => metrics)
         .flatMap(({ descriptor, dataPoints }) =>
-          dataPoints.map(({ attributes, value }) => [`${descriptor.name} ${JSON.stringify(attributes)}`, value]),
+          dataPoints.map(({ attributes, value }) => [
+            `${descriptor.name} ${JSON.stringify(attributes)}`,
+            value,
+          ]),
         );
       await provider.shutdown();
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- pairs of a name and a value

@@ -211,4 +211,3 @@ async function expectGoesOn(backend: Backend): Promise<void> {
     history: 'loaded',
   });
 }
-

@@ -13,7 +13,12 @@ describe('a worktree', () => {
     'is as it was after a stop, the crash of its agent, a start that failed, an adoption, and a close that stops agents [SURVIVAL-001.7]',
     async () => {
       await using home = await testHome('worktrees');
-      const { repository, agents, before } = await prepare(home, ['stopped', 'crashed', 'unstarted', 'adopted']);
+      const { repository, agents, before } = await prepare(home, [
+        'stopped',
+        'crashed',
+        'unstarted',
+        'adopted',
+      ]);
       {
         await using first = await Backend.ready(home, { agents });
         for (const sessionId of ['stopped', 'crashed', 'adopted']) await first.create(home, sessionId);

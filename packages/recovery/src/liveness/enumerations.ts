@@ -23,7 +23,9 @@ export class Enumerations {
    * Whether the row's instance is on the server of its scope. `elsewhere`: that is not the server it was launched on, or there is
    * none, so its absence says nothing.
    */
-  presenceOf(row: Pick<ExecutionRecord, 'scope' | 'serverId' | 'instanceId' | 'sessionId'>): Presence | 'elsewhere' {
+  presenceOf(
+    row: Pick<ExecutionRecord, 'scope' | 'serverId' | 'instanceId' | 'sessionId'>,
+  ): Presence | 'elsewhere' {
     const found = this.#byScope.get(row.scope);
     if (found === undefined) return 'elsewhere';
     const { serverId, enumeration } = found;

@@ -12,7 +12,9 @@ export interface LivenessPorts {
   /** Whether agents outlive their backend. */
   readonly survival: boolean;
   /** How this backend stands to the row's session. */
-  readonly standingOf: (row: ExecutionRecord) => 'launched_here' | 'recovering' | 'stop_in_flight' | 'inherited';
+  readonly standingOf: (
+    row: ExecutionRecord,
+  ) => 'launched_here' | 'recovering' | 'stop_in_flight' | 'inherited';
   /** Whether a server of the scope that this backend was refused by may still be there. */
   readonly refusedServer: (scope: string) => Promise<'none' | 'answers' | 'gone'>;
   /** Looks for the row's process. */

@@ -2,12 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { ExecutionRecord, OwnedControlServer, Ownership } from '@holdfast/executor-contract';
 import { scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { processIsAlive, processStartTime } from '@holdfast/testbeds';
-import {
-  SessionGuards,
-  planReconciliation,
-  recover,
-  type RecoveryReport,
-} from '../../src/index.ts';
+import { SessionGuards, planReconciliation, recover, type RecoveryReport } from '../../src/index.ts';
 import { SCOPE, SETTINGS, installation, never, type Installation } from '../fixtures/backend.ts';
 import { runControlServer, type RunningServer } from '../fixtures/control-server.ts';
 import { judged } from '../fixtures/judged.ts';
@@ -181,7 +176,9 @@ describe('rows after a recovery', () => {
     await backend([live], ownership);
     expect(await ownership.refusedServer(SCOPE, never)).toBe('answers');
     locked = false;
-    expect(livenessOf((await backend([live], ownership)).report)).toEqual({ live: 'retracked, alive (adopted)' });
+    expect(livenessOf((await backend([live], ownership)).report)).toEqual({
+      live: 'retracked, alive (adopted)',
+    });
     expect(await ownership.refusedServer(SCOPE, never)).toBe('none');
   });
 
@@ -229,7 +226,9 @@ describe('recovery by one backend after another', () => {
     }
     expect(reports[1]).toEqual(reports[0]);
     expect(reports[2]).toEqual(reports[0]);
-    expect(rows.flatMap(({ agentProcess }) => agentProcess ?? []).every(({ pid }) => processIsAlive(pid))).toBe(true);
+    expect(
+      rows.flatMap(({ agentProcess }) => agentProcess ?? []).every(({ pid }) => processIsAlive(pid)),
+    ).toBe(true);
     expect(place.events.filter(({ name }) => name === 'instance.stopped')).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { classifyLiveness, type Liveness, type LivenessSituation } from '../../src/index.ts';
 
 const PROCESS = ['running', 'ended', 'unknown'] as const;
@@ -15,7 +15,11 @@ describe('the liveness of a row', () => {
   it.each<readonly [string, LivenessSituation, Liveness]>([
     ['survival off, its process runs', { kind: 'survival_off', process: 'running' }, 'alive'],
     ['survival off, its process has ended', { kind: 'survival_off', process: 'ended' }, 'gone'],
-    ['survival off, its process cannot be looked for', { kind: 'survival_off', process: 'unknown' }, 'unknown'],
+    [
+      'survival off, its process cannot be looked for',
+      { kind: 'survival_off', process: 'unknown' },
+      'unknown',
+    ],
     ['of this backend, on the server in use', { kind: 'own', presence: 'present' }, 'alive'],
     ['of this backend, not there any more', { kind: 'own', presence: 'absent' }, 'gone'],
     ['of this backend, the server is silent', { kind: 'own', presence: 'unanswered' }, 'unknown'],

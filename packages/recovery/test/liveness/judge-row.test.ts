@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Enumeration, ExecutionRecord } from '@holdfast/executor-contract';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import {
   judgeRow,
   takeEnumerations,
@@ -36,9 +36,11 @@ async function judge(
   return await judgeRow(record, await takeEnumerations(servers, never), { ...GIVEN, ...given });
 }
 
-const asking = (what: string): (() => never) => () => {
-  throw new Error(`${what} was asked`);
-};
+const asking =
+  (what: string): (() => never) =>
+  () => {
+    throw new Error(`${what} was asked`);
+  };
 const UNASKED = { refusedServer: asking('the refused server'), probe: asking('the process') };
 
 describe('judging a row', () => {
@@ -73,7 +75,9 @@ describe('judging a row', () => {
   });
 
   it('takes the instance that its session was given for its own', async () => {
-    const judged = await judge(row('s1', { instanceId: 'another' }), [server('standalone', 'server-1', having('s1'))]);
+    const judged = await judge(row('s1', { instanceId: 'another' }), [
+      server('standalone', 'server-1', having('s1')),
+    ]);
     expect(judged.liveness).toBe('alive');
   });
 

@@ -16,12 +16,12 @@ describe('the table of outcomes', () => {
       const { guard, row, session } = OUTCOME_EFFECTS[kind];
       // A live row is a session that works, and the other way round.
       expect(row === 'live').toBe(kind === 'retracked');
-      if (row === 'live') expect(session).toBe('untouched');
-      // Instances out of our hands hold the session, and their rows stay.
+      // Instances out of our hands hold the session, and their rows stay, as those of which nothing can be told.
       expect(guard === 'hold').toBe('instanceIds' in outcome);
-      if (guard === 'hold') expect(row).toBe('keep');
-      // What cannot be told is kept; what was found gone, or was stopped, is repaired.
-      if (kind === 'adoption_refused' || kind === 'not_enumerated') expect(row).toBe('keep');
+      const inDoubt = kind === 'adoption_refused' || kind === 'not_enumerated';
+      expect(row === 'keep').toBe(guard === 'hold' || inDoubt);
+      // What works, and what works unpublished, is nobody's to change.
+      expect(session === 'untouched').toBe(kind === 'retracked' || kind === 'not_published');
       expect(describeOutcome(outcome)).toMatch(/^[a-z].*[^.\s]$/);
     },
   );

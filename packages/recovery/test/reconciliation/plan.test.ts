@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { OUTCOME_EFFECTS, planReconciliation, type JudgedRow, type Liveness } from '../../src/index.ts';
 import { OUTCOMES } from '../fixtures/outcomes.ts';
 import { row } from '../fixtures/rows.ts';
@@ -74,12 +74,18 @@ describe('planReconciliation', () => {
       fc.property(anyRows, (rows) => {
         const { sessions } = planReconciliation(rows);
         const repaired = new Set(sessions.flatMap(({ repair }) => repair));
-        for (const { row: { executionId, sessionId }, outcome, liveness } of rows) {
+        for (const {
+          row: { executionId, sessionId },
+          outcome,
+          liveness,
+        } of rows) {
           const effect = OUTCOME_EFFECTS[outcome.kind];
           const becomesRepaired = effect.row === 'repair' && liveness?.liveness === 'gone';
           expect(repaired.has(executionId)).toBe(becomesRepaired);
           if (effect.session !== 'untouched') continue;
-          expect(sessions.find((plan) => plan.sessionId === sessionId)?.session ?? 'untouched').toBe('untouched');
+          expect(sessions.find((plan) => plan.sessionId === sessionId)?.session ?? 'untouched').toBe(
+            'untouched',
+          );
         }
       }),
     );

@@ -161,11 +161,7 @@ describe('a database that cannot be used', () => {
     const ledger = await openLedger({ url: ':memory:' });
     await ledger.close();
     await ledger.close();
-    for (const use of [
-      ledger.tasks.list(),
-      ledger.tasks.ensure('late'),
-      ledger.reconcile(gone('s')),
-    ]) {
+    for (const use of [ledger.tasks.list(), ledger.tasks.ensure('late'), ledger.reconcile(gone('s'))]) {
       expect((await rejection(use, LedgerUnavailableError)).reason).toBe('closed');
     }
   });

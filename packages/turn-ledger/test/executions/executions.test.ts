@@ -77,7 +77,11 @@ describe('the evidence of a row', () => {
   it('is a process: a pid and a start time', async () => {
     await using ledger = await openLedger({ url: ':memory:' });
     await recordLiveSession(ledger, 's');
-    for (const given of [{ ...agentProcess, pid: 0 }, { ...agentProcess, pid: 1.5 }, { pid: 1, startTime: '' }]) {
+    for (const given of [
+      { ...agentProcess, pid: 0 },
+      { ...agentProcess, pid: 1.5 },
+      { pid: 1, startTime: '' },
+    ]) {
       const error = await rejection(ledger.executionWriter.setAgentProcess('s', given), LedgerInputError);
       expect(error.message).toContain('agent process');
     }

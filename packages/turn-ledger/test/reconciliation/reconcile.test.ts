@@ -51,9 +51,18 @@ describe('reconciling sessions whose agents are gone', () => {
     await using ledger = await openWithRunning('s', 'other');
     const plan = { sessions: [{ sessionId: 's', session: 'untouched', repair: ['s', 'other'] }] } as const;
     expect(await ledger.reconcile(plan)).toEqual([
-      { sessionId: 's', wasActive: false, abandonedTurnIds: [], taskInterrupted: false, endedExecutionIds: ['s'] },
+      {
+        sessionId: 's',
+        wasActive: false,
+        abandonedTurnIds: [],
+        taskInterrupted: false,
+        endedExecutionIds: ['s'],
+      },
     ]);
-    expect(await ledger.sessions.get('s')).toMatchObject({ state: 'running', providerSessionId: 'provider-s' });
+    expect(await ledger.sessions.get('s')).toMatchObject({
+      state: 'running',
+      providerSessionId: 'provider-s',
+    });
     expect(await ledger.tasks.get('s-task')).toMatchObject({ state: 'in_progress' });
     // A row of another session is not this one's to repair.
     expect((await ledger.executionRecords.listLive()).map((record) => record.executionId)).toEqual(['other']);
