@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { scriptedAgentCommand, startBehaviour } from '@holdfast/scripted-agent';
-import { processIsAlive, testHome, waitForExit } from '@holdfast/testbeds';
+import { script, scriptedAgentCommand, startBehaviour } from '@holdfast/scripted-agent';
+import { processIsAlive, processStartTime, testHome, until, waitForExit } from '@holdfast/testbeds';
+import { openLedger } from '@holdfast/turn-ledger';
 import { Backend } from '../fixtures/backend-driver.ts';
 import { agentsIn, serverOf } from '../fixtures/situations.ts';
 import { changeSecret, endSurvivor, leaveSurvivor } from '../fixtures/survivor.ts';
@@ -153,6 +154,61 @@ describe('a session that runs', () => {
         why: 'nothing claims to run an agent for it',
       });
       await second.close('stop');
+    },
+    LONG_MS,
+  );
+
+  it(
+    'has the process of its agent on record, also after that was started again',
+    async () => {
+      await using home = await testHome('recorded');
+      await using backend = await Backend.ready(home);
+      const { agentPid } = await backend.create(home, 'one');
+      await backend.do('outcome', await backend.prompt('one', script({ step: 'crash', exitCode: 7 })));
+      await backend.do('outcome', await backend.prompt('one', 'again'));
+      const again = await backend.instance('one');
+      expect(again.agentPid).not.toBe(agentPid);
+      const startTime = processStartTime(again.agentPid ?? 0);
+      await backend.kill();
+
+      await using ledger = await openLedger({ url: home.path('home', 'ledger.db') });
+      const [row] = await ledger.executionRecords.listLive({ sessionId: 'one' });
+      expect(row).toMatchObject({ instanceId: again.instanceId, agentProcess: { pid: again.agentPid } });
+      expect(row?.agentProcess?.startTime).toContain(startTime);
+      const server = await ledger.controlServers.read('standalone');
+      expect(row?.serverId).toBe(server?.serverId);
+      await ledger.close();
+      await (await serverOf(home)).call('shutdown', {});
+      await waitForExit(again.agentPid ?? 0, { ...ENDS, reason: 'it was stopped with its server' });
+    },
+    LONG_MS,
+  );
+
+  it(
+    'has no process on record while its agent is started again, so that a backend which dies then leaves no wrong one',
+    async () => {
+      await using home = await testHome('restarting');
+      const slow = {
+        scripted: { command: scriptedAgentCommand(), environment: startBehaviour({ delayMs: 2000 }) },
+      };
+      await using backend = await Backend.ready(home, { agents: slow });
+      const { agentPid } = await backend.create(home, 'one');
+      await backend.do('outcome', await backend.prompt('one', script({ step: 'crash', exitCode: 7 })));
+      backend.ask('prompt', { sessionId: 'one', text: 'again' });
+      const starting = await until(() => agentsIn(home.root).find((pid) => pid !== agentPid), {
+        reason: 'the agent to be started again',
+        withinMs: 10_000,
+      });
+      await backend.kill();
+      {
+        await using ledger = await openLedger({ url: home.path('home', 'ledger.db') });
+        expect(await ledger.executionRecords.listLive()).toMatchObject([{ agentProcess: null }]);
+      }
+      await (await serverOf(home)).call('shutdown', {});
+      await waitForExit(starting, { ...ENDS, reason: 'it was stopped with its server' });
+      await using next = await Backend.ready(home, { agents: slow });
+      expect((await next.waitForReady()).report).toContain('no process carries the mark of its instance');
+      await next.close('stop');
     },
     LONG_MS,
   );
