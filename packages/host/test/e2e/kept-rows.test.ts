@@ -164,7 +164,7 @@ describe('a session that runs', () => {
       await using home = await testHome('recorded');
       await using backend = await Backend.ready(home);
       const { agentPid } = await backend.create(home, 'one');
-      await backend.do('outcome', await backend.prompt('one', script({ step: 'crash', exitCode: 7 })));
+      await crashAgent(backend);
       await backend.do('outcome', await backend.prompt('one', 'again'));
       const again = await backend.instance('one');
       expect(again.agentPid).not.toBe(agentPid);
@@ -189,11 +189,11 @@ describe('a session that runs', () => {
     async () => {
       await using home = await testHome('restarting');
       const slow = {
-        scripted: { command: scriptedAgentCommand(), environment: startBehaviour({ delayMs: 2000 }) },
+        scripted: { command: scriptedAgentCommand(), environment: startBehaviour({ delayMs: 4000 }) },
       };
       await using backend = await Backend.ready(home, { agents: slow });
       const { agentPid } = await backend.create(home, 'one');
-      await backend.do('outcome', await backend.prompt('one', script({ step: 'crash', exitCode: 7 })));
+      await crashAgent(backend);
       backend.ask('prompt', { sessionId: 'one', text: 'again' });
       const starting = await until(() => agentsIn(home.root).find((pid) => pid !== agentPid), {
         reason: 'the agent to be started again',
@@ -242,6 +242,15 @@ describe('a session that runs', () => {
     LONG_MS,
   );
 });
+
+/** Lets the agent crash in its turn, and waits until its instance has none. */
+async function crashAgent(backend: Backend): Promise<void> {
+  await backend.do('outcome', await backend.prompt('one', script({ step: 'crash', exitCode: 7 })));
+  await until(async () => (await backend.instance('one')).agentPid === null, {
+    reason: 'the instance to have no agent',
+    withinMs: 10_000,
+  });
+}
 
 /** A prompt is refused with the reason, retryably, and that is told; nothing was started. */
 async function expectRefused(backend: Backend, liveness: 'alive' | 'unknown'): Promise<void> {
