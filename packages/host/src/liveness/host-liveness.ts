@@ -66,6 +66,7 @@ export class HostLiveness {
     rows: readonly ExecutionRecord[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<ExecutionRecord, RowLiveness>> {
+    if (rows.length === 0) return new Map();
     const enumerations = await this.enumerate(signal);
     const ports = this.#portsFor(signal);
     const judged = await Promise.all(

@@ -23,12 +23,9 @@ export async function sessionLiveness(
     const why = `instance ${found.instanceId} of it is on ${found.scope}`;
     return { liveness: 'alive', why, executionId: null };
   }
+  // A row is written before an agent is started, so that one without a row has none.
   if (row === undefined) {
-    const [silent] = enumerations.unanswered();
-    if (silent === undefined)
-      return { liveness: 'gone', why: 'nothing claims to run an agent for it', executionId: null };
-    const why = `the control server of ${silent} does not say which instances it has`;
-    return { liveness: 'unknown', why, executionId: null };
+    return { liveness: 'gone', why: 'nothing claims to run an agent for it', executionId: null };
   }
   const { liveness: answer, why } = await liveness.judge(row, enumerations, signal);
   return { liveness: answer, why, executionId: row.executionId };

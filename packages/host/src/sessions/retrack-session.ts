@@ -1,5 +1,6 @@
 import type { TurnReport } from '@holdfast/control-protocol';
 import type { RetrackedSession } from '@holdfast/recovery';
+import { runtimeOfKind } from './choices.ts';
 import { goLive } from './go-live.ts';
 import type { HostServices } from './host-services.ts';
 
@@ -8,12 +9,18 @@ import type { HostServices } from './host-services.ts';
  * that the control server knows nothing of is ended, and its events flow again from the ledger's cursor.
  */
 export async function retrackSession(services: HostServices, retracked: RetrackedSession): Promise<void> {
-  const { execution, server, instance, turn } = retracked;
+  const { execution, record, server, instance, turn } = retracked;
   await endUnknownTurn(services, execution.sessionId, turn);
   const { ledger } = services;
   const { executionId, sessionId, providerSessionId } = execution;
   if ((await ledger.sessions.get(sessionId))?.providerSessionId !== providerSessionId) {
     await ledger.sessions.setProviderSession(sessionId, providerSessionId);
+  }
+  if (record.agentProcess === null && instance.agentPid !== null) {
+    // The old backend died before it had written down which process the agent is.
+    const { runtime } = execution;
+    const agentProcess = await runtimeOfKind(services, runtime).identify(instance.agentPid, services.closed);
+    await ledger.executionWriter.setAgentProcess(executionId, agentProcess);
   }
   // A number of the old backend whose prompt never went out is used up all the same (GENERATION-03).
   const used = Math.max(turn.lastPromptGeneration, await ledger.turns.highestGeneration(executionId));

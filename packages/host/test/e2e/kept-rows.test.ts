@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { script, scriptedAgentCommand, startBehaviour } from '@holdfast/scripted-agent';
-import { processIsAlive, processStartTime, testHome, until, waitForExit } from '@holdfast/testbeds';
+import {
+  processIsAlive,
+  processStartTime,
+  testHome,
+  until,
+  waitForExit,
+  type TestHome,
+} from '@holdfast/testbeds';
 import { openLedger } from '@holdfast/turn-ledger';
 import { Backend } from '../fixtures/backend-driver.ts';
 import { agentsIn, serverOf } from '../fixtures/situations.ts';
@@ -185,30 +192,40 @@ describe('a session that runs', () => {
   );
 
   it(
-    'has no process on record while its agent is started again, so that a backend which dies then leaves no wrong one',
+    'has no process on record while its agent is started again, and has it from the next backend on if its own dies then',
     async () => {
       await using home = await testHome('restarting');
       const slow = {
         scripted: { command: scriptedAgentCommand(), environment: startBehaviour({ delayMs: 4000 }) },
       };
-      await using backend = await Backend.ready(home, { agents: slow });
-      const { agentPid } = await backend.create(home, 'one');
-      await crashAgent(backend);
-      backend.ask('prompt', { sessionId: 'one', text: 'again' });
-      const starting = await until(() => agentsIn(home.root).find((pid) => pid !== agentPid), {
-        reason: 'the agent to be started again',
-        withinMs: 10_000,
-      });
-      await backend.kill();
+      let instanceId: string;
       {
-        await using ledger = await openLedger({ url: home.path('home', 'ledger.db') });
-        expect(await ledger.executionRecords.listLive()).toMatchObject([{ agentProcess: null }]);
+        await using backend = await Backend.ready(home, { agents: slow });
+        let agentPid: number | null;
+        ({ agentPid, instanceId } = await backend.create(home, 'one'));
+        await crashAgent(backend);
+        backend.ask('prompt', { sessionId: 'one', text: 'again' });
+        await until(() => agentsIn(home.root).some((pid) => pid !== agentPid), {
+          reason: 'the agent to be started again',
+          withinMs: 10_000,
+        });
+        await backend.kill();
       }
+      expect(await recordedAgents(home)).toEqual([null]);
+      const server = await serverOf(home);
+      await until(async () => (await server.call('getInstance', { instanceId })).status === 'ready', {
+        reason: 'the agent to be ready with nobody attached',
+        withinMs: 20_000,
+      });
+      let agentPid: number | null;
+      {
+        await using next = await Backend.ready(home, { agents: slow });
+        ({ agentPid } = await next.instance('one'));
+        await next.kill();
+      }
+      expect(await recordedAgents(home)).toMatchObject([{ pid: agentPid }]);
       await (await serverOf(home)).call('shutdown', {});
-      await waitForExit(starting, { ...ENDS, reason: 'it was stopped with its server' });
-      await using next = await Backend.ready(home, { agents: slow });
-      expect((await next.waitForReady()).report).toContain('no process carries the mark of its instance');
-      await next.close('stop');
+      await waitForExit(agentPid ?? 0, { ...ENDS, reason: 'it was stopped with its server' });
     },
     LONG_MS,
   );
@@ -250,6 +267,12 @@ async function crashAgent(backend: Backend): Promise<void> {
     reason: 'the instance to have no agent',
     withinMs: 10_000,
   });
+}
+
+/** The processes of agents that live rows have on record. */
+async function recordedAgents(home: TestHome): Promise<unknown> {
+  await using ledger = await openLedger({ url: home.path('home', 'ledger.db') });
+  return (await ledger.executionRecords.listLive()).map(({ agentProcess }) => agentProcess);
 }
 
 /** A prompt is refused with the reason, retryably, and that is told; nothing was started. */

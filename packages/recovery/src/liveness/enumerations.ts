@@ -50,13 +50,6 @@ export class Enumerations {
             .map(({ instanceId }) => ({ scope, instanceId })),
     );
   }
-
-  /** The scopes whose server did not say which instances it has. */
-  unanswered(): readonly string[] {
-    return [...this.#byScope].flatMap(([scope, { enumeration }]) =>
-      enumeration.kind === 'not_enumerated' ? [scope] : [],
-    );
-  }
 }
 
 /** Reads the instances of these servers, each on the read budget. Rejects with the signal's reason only. */
