@@ -99,7 +99,7 @@ export interface Ownership {
   endSurvivor(scope: string, dial: Dial, signal: AbortSignal): Promise<SurvivorResult>;
   /**
    * Whether the server of the scope that this backend was refused by, or could not stop, may still be there. `none`: there was
-   * no such server. It is told nothing and sent nothing but an identity request.
+   * no such server. It is sent nothing; `gone` is certain, `answers` may be a doubt.
    */
   refusedServer(scope: string, signal: AbortSignal): Promise<'none' | 'answers' | 'gone'>;
 }

@@ -1,7 +1,6 @@
-import { ControlClient } from '@holdfast/control-protocol/client';
 import type { ControlServerRecord, Dial } from '@holdfast/executor-contract';
-import { CALL_TIMEOUT_MS, type OwnershipContext } from './context.ts';
-import { answersNoMore } from './stop-server.ts';
+import type { OwnershipContext } from './context.ts';
+import { stillListens } from './still-listens.ts';
 
 /**
  * The servers that this backend was refused by, or could not stop, one a scope. Their records may be rewritten when an own server
@@ -25,14 +24,12 @@ export class RefusedServers {
     this.#refused.delete(scope);
   }
 
-  /** Asks for its identity, once and no more. */
+  /** It is sent nothing (OWNERSHIP-001.4). A tunnel takes every connection, so that behind one it is never gone for certain. */
   async standing(scope: string, signal: AbortSignal): Promise<'none' | 'answers' | 'gone'> {
     const found = this.#refused.get(scope);
     if (found === undefined) return 'none';
-    const { record, dial } = found;
-    const { endpoint, route } = await dial(record, signal);
-    const client = new ControlClient({ endpoint, timeoutMs: CALL_TIMEOUT_MS });
-    const target = { client, route, serverId: record.serverId };
-    return (await answersNoMore(this.#settings, target)) ? 'gone' : 'answers';
+    const { endpoint, route } = await found.dial(found.record, signal);
+    if (route === 'tunnel') return 'answers';
+    return (await stillListens(endpoint, this.#settings.recoveryReadTimeoutMs)) ? 'answers' : 'gone';
   }
 }

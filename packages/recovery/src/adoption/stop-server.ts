@@ -57,7 +57,7 @@ export async function stopServer(
  * Whether nobody is there, or somebody else took the port. Silence is something else: a process that hangs may still have
  * agents.
  */
-export async function answersNoMore(
+async function answersNoMore(
   settings: OwnershipContext['settings'],
   { client, route, serverId }: StopTarget,
 ): Promise<boolean> {

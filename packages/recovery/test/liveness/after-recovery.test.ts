@@ -1,9 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { ExecutionRecord, OwnedControlServer, Ownership } from '@holdfast/executor-contract';
+import type { Dial, ExecutionRecord, OwnedControlServer, Ownership } from '@holdfast/executor-contract';
 import { scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { processIsAlive, processStartTime } from '@holdfast/testbeds';
 import { SessionGuards, planReconciliation, recover, type RecoveryReport } from '../../src/index.ts';
-import { SCOPE, SETTINGS, installation, never, type Installation } from '../fixtures/backend.ts';
+import {
+  SCOPE,
+  SETTINGS,
+  dialRecorded,
+  installation,
+  never,
+  type Installation,
+} from '../fixtures/backend.ts';
 import { runControlServer, type RunningServer } from '../fixtures/control-server.ts';
 import { judged } from '../fixtures/judged.ts';
 import { lightAgentCommand } from '../fixtures/light-agent.ts';
@@ -72,10 +79,14 @@ interface Judged {
 }
 
 /** A backend starts, recovers the rows and judges them after that. */
-async function backend(rows: readonly ExecutionRecord[], ownership = place.backend()): Promise<Judged> {
+async function backend(
+  rows: readonly ExecutionRecord[],
+  ownership = place.backend(),
+  dial: Dial = async () => await Promise.resolve(tunnel.dialled),
+): Promise<Judged> {
   await first.release();
   for (const runtime of runtimes) await runtime.detach();
-  const runtime = survivorRuntime(ownership, async () => await Promise.resolve(tunnel.dialled));
+  const runtime = survivorRuntime(ownership, dial);
   const guards = new SessionGuards({ retryAfterMs: 100 });
   const published: string[] = [];
   const recovery = await recover({
@@ -144,17 +155,25 @@ describe('rows after a recovery', () => {
     expect(livenessOf(await judged(report, parts))).toEqual({ live: 'not_enumerated, gone (adopted)' });
   });
 
-  it('say nothing and are kept while a server that refused us is there; nothing is sent to it but an identity request', async () => {
+  it('say nothing and are kept while somebody listens where a server refused us, which is sent nothing more [OWNERSHIP-001.4]', async () => {
     const live = await liveRow('live');
     const ownership = place.backend({
       secrets: { ...place.secrets, read: async () => await Promise.reject(new Error('locked away')) },
     });
     expect(await ownership.refusedServer(SCOPE, never)).toBe('none');
-    const { report, runtime } = await backend([live], ownership);
+    const { report } = await backend([live], ownership);
     expect(livenessOf(report)).toEqual({ live: 'adoption_refused, unknown (not_adopted)' });
     expect(repairsOf(report)).toEqual([]);
-    expect(new Set(tunnel.seen)).toEqual(new Set(['GET /identity']));
+    expect(tunnel.seen).toEqual(['GET /identity']);
+  });
 
+  it('are judged by their processes once nobody listens there any more', async () => {
+    const live = await liveRow('live');
+    const ownership = place.backend({
+      secrets: { ...place.secrets, read: async () => await Promise.reject(new Error('locked away')) },
+    });
+    const { report, runtime } = await backend([live], ownership, dialRecorded);
+    expect(livenessOf(report)).toEqual({ live: 'adoption_refused, unknown (not_adopted)' });
     await server[Symbol.asyncDispose]();
     expect(await ownership.refusedServer(SCOPE, never)).toBe('gone');
     const again = await judged(report, { runtime, ownership, servers: [] });
