@@ -48,4 +48,5 @@ export { TurnExistsError, TurnOpenError } from './turns/turn-errors.ts';
 export type { OpenTurnState, TerminalTurnState, TurnState } from './turns/turn-state.ts';
 export type { AcceptResult } from './turns/change-turn.ts';
 export type { DispatchError, NewTurn, TurnRecord } from './turns/turn-record.ts';
-export type { TurnChange, Turns } from './turns/turn-store.ts';
+export type { StartedUnprompted, TurnChange, Turns } from './turns/turn-store.ts';
+export type { UnpromptedTurn } from './turns/unprompted-turn.ts';

@@ -5,7 +5,7 @@ import { EventGapError, openLedger, outcomeEffects, TurnOpenError, type Ledger }
 import { testHome } from '@holdfast/testbeds';
 import { aTurn, AT, numbered, recordLiveSession, said } from './recorded-session.ts';
 
-/** What a control server has to tell: a journal in which every prompt that was accepted starts and ends once. */
+/** What a control server has to tell: a journal in which every prompt, and what the agent does on its own, starts and ends once. */
 const journalArbitrary = fc
   .array(
     fc.record({
@@ -16,14 +16,22 @@ const journalArbitrary = fc
         'failed' as const,
       ),
       updates: fc.nat({ max: 3 }),
+      /** The agent works on its own before this prompt. */
+      own: fc.boolean(),
     }),
     { minLength: 1, maxLength: 5 },
   )
   .map((turns) =>
-    turns.flatMap(({ kind, updates }, index): InstanceEvent[] => {
+    turns.flatMap(({ kind, updates, own }, index): InstanceEvent[] => {
       const promptGeneration = index + 1;
       const turnId = `c${String(promptGeneration)}`;
+      const ownTurn = { turnId: `own${String(promptGeneration)}`, promptGeneration: 0 };
+      const alone: InstanceEvent[] = [
+        { type: 'turn_started', ...ownTurn },
+        { type: 'turn_ended', ...ownTurn, outcome: { kind, stopReason: 'on its own' } },
+      ];
       return [
+        ...(own ? alone : []),
         { type: 'turn_started', turnId, promptGeneration },
         ...Array.from({ length: updates }, (_, count) => said(`${turnId}.${String(count)}`)),
         { type: 'turn_ended', turnId, promptGeneration, outcome: { kind, stopReason: 'as told' } },
@@ -64,6 +72,10 @@ interface ModelTurn {
   outcome: TurnOutcome | null;
 }
 
+function isOpen(state: string): boolean {
+  return state === 'dispatching' || state === 'running';
+}
+
 /** What the ledger is to hold, kept the simple way. */
 class Model {
   readonly stored: SequencedEvent[] = [];
@@ -73,7 +85,7 @@ class Model {
   applied = 0;
 
   get open(): ModelTurn | undefined {
-    return this.turns.find((turn) => turn.state === 'dispatching' || turn.state === 'running');
+    return this.turns.find(({ generation, state }) => generation > 0 && isOpen(state));
   }
 
   begin(turnId: string, generation: number): void {
@@ -83,6 +95,11 @@ class Model {
   }
 
   start(controlTurnId: string, generation: number): void {
+    if (generation === 0) {
+      this.turns.push({ turnId: controlTurnId, generation, state: 'running', controlTurnId, outcome: null });
+      this.session = 'running';
+      return;
+    }
     const { open } = this;
     if (open?.generation !== generation) return;
     open.state = 'running';
@@ -90,6 +107,12 @@ class Model {
   }
 
   end(controlTurnId: string, generation: number, outcome: TurnOutcome): void {
+    const own = this.turns.find(({ turnId, state }) => turnId === controlTurnId && isOpen(state));
+    if (own !== undefined) {
+      Object.assign(own, { state: outcomeEffects(outcome).turn, outcome });
+      this.rest();
+      this.applied += 1;
+    }
     const { open } = this;
     if (open?.generation !== generation) return;
     const effects = outcomeEffects(outcome);
@@ -104,7 +127,13 @@ class Model {
     const { open } = this;
     if (open === undefined || (state === 'failed' && open.state !== 'dispatching')) return;
     open.state = state;
-    this.session = 'waiting_for_input';
+    this.rest();
+  }
+
+  rest(): void {
+    if (this.session === 'running' && !this.turns.some(({ state }) => isOpen(state))) {
+      this.session = 'waiting_for_input';
+    }
   }
 
   take(event: SequencedEvent): void {
@@ -135,7 +164,7 @@ class Bench {
     const { open } = model;
     switch (command.type) {
       case 'begin':
-        await this.#begin(model.turns.length + 1);
+        await this.#begin(model.turns.filter(({ generation }) => generation > 0).length + 1);
         break;
       case 'accept':
         if (open === undefined) break;

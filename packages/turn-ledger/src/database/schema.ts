@@ -86,6 +86,7 @@ interface TurnsTable {
   /** 1 for the first turn of its session. */
   ordinal: number;
   execution_id: string;
+  /** 0: no prompt started it. */
   prompt_generation: number;
   /** What the control server calls it; null until that is known. */
   control_turn_id: string | null;

@@ -5,6 +5,7 @@ import { ExecutionNotUsableError } from '../executions/execution-errors.ts';
 import { applyOutcome, type ApplyResult } from '../outcomes/apply-outcome.ts';
 import type { MapOutcome } from '../outcomes/outcome-effects.ts';
 import { startTurn } from '../turns/change-turn.ts';
+import { beginUnpromptedTurn, type UnpromptedTurn } from '../turns/unprompted-turn.ts';
 import { planAppend } from './append-plan.ts';
 import { EventGapError } from './event-gap-error.ts';
 
@@ -15,6 +16,8 @@ export interface AppendResult {
   readonly skipped: number;
   /** One for each `turn_ended` among the stored ones, in order. */
   readonly applied: readonly ApplyResult[];
+  /** The turns that no prompt started and that began with one of the stored events, in order. */
+  readonly unprompted: readonly UnpromptedTurn[];
 }
 
 /** How many rows one INSERT carries: databases bound the parameters of a statement. */
@@ -37,7 +40,7 @@ export async function appendEvents(
   const plan = planAppend(await lockCursor(trx, executionId), events);
   if (plan.kind === 'gap') throw new EventGapError({ executionId, ...plan });
   const last = plan.fresh.at(-1);
-  if (last === undefined) return { stored: 0, skipped: plan.skipped, applied: [] };
+  if (last === undefined) return { stored: 0, skipped: plan.skipped, applied: [], unprompted: [] };
 
   await insertEvents(trx, { executionId, sessionId: execution.session_id, events: plan.fresh });
   await trx
@@ -46,11 +49,14 @@ export async function appendEvents(
     .where('execution_id', '=', executionId)
     .execute();
   const applied: ApplyResult[] = [];
+  const unprompted: UnpromptedTurn[] = [];
   for (const event of plan.fresh) {
-    const result = await followTurn(trx, executionId, event, context);
-    if (result !== null) applied.push(result);
+    const followed = await followTurn(trx, executionId, event, context);
+    if (followed === null) continue;
+    if ('applied' in followed) applied.push(followed);
+    else unprompted.push(followed);
   }
-  return { stored: plan.fresh.length, skipped: plan.skipped, applied };
+  return { stored: plan.fresh.length, skipped: plan.skipped, applied, unprompted };
 }
 
 /** Reads the cursor under its row's lock; makes it where there is none. */
@@ -105,9 +111,13 @@ async function followTurn(
   executionId: string,
   { at, event }: SequencedEvent,
   context: { readonly mapOutcome: MapOutcome; readonly now: number },
-): Promise<ApplyResult | null> {
+): Promise<ApplyResult | UnpromptedTurn | null> {
   if (event.type === 'turn_started') {
     const { promptGeneration, turnId } = event;
+    if (promptGeneration === 0) {
+      const started = { executionId, controlTurnId: turnId, startedAt: toEpochMs(at) };
+      return await beginUnpromptedTurn(trx, started, context.now);
+    }
     await startTurn(trx, { executionId, promptGeneration, controlTurnId: turnId });
     return null;
   }

@@ -1,12 +1,14 @@
 import type { RetainedOutcome, TurnOutcome } from '@holdfast/control-protocol';
 import type { LedgerTransaction } from '../database/schema.ts';
 import type { SessionState } from '../sessions/session-state.ts';
+import { restSession } from '../turns/rest-session.ts';
 import { OPEN_TURN_STATES, type TerminalTurnState } from '../turns/turn-state.ts';
 import type { MapOutcome } from './outcome-effects.ts';
 
 /** How a turn ended, as a control server told it: by a `turn_ended` event or in its retained list. */
 export interface ApplyOutcome {
   readonly executionId: string;
+  /** 0 for a turn that no prompt started. */
   readonly promptGeneration: number;
   /** The control server's turn id: sameness across a restart (SURVIVAL-004.4). */
   readonly controlTurnId: string;
@@ -19,6 +21,9 @@ export type ApplyResult =
   | {
       readonly applied: true;
       readonly turnId: string;
+      readonly controlTurnId: string;
+      /** 0 where no prompt started the turn: then its session was let wait, and its task left as it is. */
+      readonly promptGeneration: number;
       readonly sessionId: string;
       readonly taskId: string;
       readonly turnState: TerminalTurnState;
@@ -34,7 +39,7 @@ export type ApplyResult =
       readonly sessionId: string;
       readonly turnState: TerminalTurnState;
     }
-  /** No prompt of this ledger started that turn, e.g. an agent worked by itself (generation 0). */
+  /** That turn is not of this ledger. */
   | { readonly applied: false; readonly why: 'no_such_turn' };
 
 /** An outcome on its way into the tables. */
@@ -45,7 +50,8 @@ export interface OutcomeToApply extends Omit<ApplyOutcome, 'endedAt'> {
 
 /**
  * Ends a turn with its session and task, if it has not ended. The guard is the WHERE of the first write: it is judged under
- * the row's lock, so that of any number of callers exactly one applies (SURVIVAL-004.4, .6).
+ * the row's lock, so that of any number of callers exactly one applies (SURVIVAL-004.4, .6). A turn that no prompt started
+ * leaves the task alone, and lets the session wait (GENERATION-07).
  */
 export async function applyOutcome(
   trx: LedgerTransaction,
@@ -72,18 +78,23 @@ export async function applyOutcome(
     .executeTakeFirst();
   if (turn === undefined) return await whyNot(trx, given);
 
-  await trx
-    .updateTable('sessions')
-    .set({ state: effects.session, updated_at: context.now })
-    .where('session_id', '=', turn.session_id)
-    .where('state', '!=', 'stopped')
-    .execute();
+  const isPrompt = given.promptGeneration > 0;
+  if (isPrompt) {
+    await trx
+      .updateTable('sessions')
+      .set({ state: effects.session, updated_at: context.now })
+      .where('session_id', '=', turn.session_id)
+      .where('state', '!=', 'stopped')
+      .execute();
+  } else {
+    await restSession(trx, turn.session_id, context.now);
+  }
   const session = await trx
     .selectFrom('sessions')
     .select(['task_id', 'state'])
     .where('session_id', '=', turn.session_id)
     .executeTakeFirstOrThrow();
-  if (effects.task !== 'stays') {
+  if (isPrompt && effects.task !== 'stays') {
     await trx
       .updateTable('tasks')
       .set({
@@ -97,6 +108,8 @@ export async function applyOutcome(
   return {
     applied: true,
     turnId: turn.turn_id,
+    controlTurnId: given.controlTurnId,
+    promptGeneration: given.promptGeneration,
     sessionId: turn.session_id,
     taskId: session.task_id,
     turnState: effects.turn,

@@ -154,7 +154,7 @@ describe('a database that cannot be used', () => {
     });
     expect(error.message).toContain('9999-from-the-future');
     expect(error.message).toContain('0003-add-execution-evidence');
-    expect(query(path, 'select name from ledger_migrations order by name')).toHaveLength(3);
+    expect(query(path, 'select name from ledger_migrations order by name')).toHaveLength(4);
   });
 
   it('is reported as closed after it was closed, and closing again does nothing', async () => {

@@ -16,10 +16,30 @@ describe('appending events', () => {
     await using ledger = await openLedger({ url: ':memory:' });
     await recordLiveSession(ledger, 's');
     const all = numbered(1, said('one'), said('two'), said('three'), said('four'));
-    expect(await ledger.events.append('s', all.slice(0, 2))).toEqual({ stored: 2, skipped: 0, applied: [] });
-    expect(await ledger.events.append('s', all.slice(0, 2))).toEqual({ stored: 0, skipped: 2, applied: [] });
-    expect(await ledger.events.append('s', all)).toEqual({ stored: 2, skipped: 2, applied: [] });
-    expect(await ledger.events.append('s', [])).toEqual({ stored: 0, skipped: 0, applied: [] });
+    expect(await ledger.events.append('s', all.slice(0, 2))).toEqual({
+      stored: 2,
+      skipped: 0,
+      applied: [],
+      unprompted: [],
+    });
+    expect(await ledger.events.append('s', all.slice(0, 2))).toEqual({
+      stored: 0,
+      skipped: 2,
+      applied: [],
+      unprompted: [],
+    });
+    expect(await ledger.events.append('s', all)).toEqual({
+      stored: 2,
+      skipped: 2,
+      applied: [],
+      unprompted: [],
+    });
+    expect(await ledger.events.append('s', [])).toEqual({
+      stored: 0,
+      skipped: 0,
+      applied: [],
+      unprompted: [],
+    });
     expect(await ledger.events.cursor('s')).toBe(4);
     const stored = await ledger.events.read('s', { after: 0, limit: 100 });
     expect(stored).toEqual(all.map((event) => ({ ...event, position: event.seq, executionId: 's' })));
@@ -104,11 +124,11 @@ describe('events of turns', () => {
     await ledger.turns.begin(aTurn('s', 2));
     const { applied } = await ledger.events.append(
       's',
-      numbered(1, started('c0', 0), ended('c0', 0), started('c1', 2), ended('c1', 2), ended('c1', 2)),
+      numbered(1, started('c0', 1), ended('c0', 1), started('c1', 2), ended('c1', 2), ended('c1', 2)),
     );
     expect(applied).toMatchObject([
       { applied: false, why: 'no_such_turn' },
-      { applied: true, turnId: 's-2' },
+      { applied: true, turnId: 's-2', controlTurnId: 'c1', promptGeneration: 2 },
       { applied: false, why: 'already_terminal', turnId: 's-2' },
     ]);
   });

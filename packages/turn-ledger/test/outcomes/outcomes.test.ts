@@ -58,6 +58,8 @@ describe('what an outcome does', () => {
     expect(await ledger.outcomes.apply(anOutcome({ outcome }))).toEqual({
       applied: true,
       turnId: 's-1',
+      controlTurnId: 'c1',
+      promptGeneration: 1,
       sessionId: 's',
       taskId: 's-task',
       turnState,

@@ -36,6 +36,7 @@ describe('beginning a turn', () => {
     const turn = await ledger.turns.begin(aTurn('s', 1, { content }));
     expect(turn).toEqual({
       ...aTurn('s', 1, { content }),
+      startedBy: 'prompt',
       ordinal: 1,
       controlTurnId: null,
       state: 'dispatching',
