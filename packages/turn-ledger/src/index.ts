@@ -20,6 +20,12 @@ export { outcomeEffects, type MapOutcome, type OutcomeEffects } from './outcomes
 export type { Outcomes } from './outcomes/outcome-store.ts';
 export { judgeReady, type CurrentPrompts, type ReadyJudgement } from './prompts/judge-ready.ts';
 export {
+  OrchestratorStep,
+  type OrchestratorPorts,
+  type StepResult,
+  type StepSoFar,
+} from './prompts/orchestrator-step.ts';
+export {
   initialPrompts,
   reducePrompts,
   type ActivePrompt,
@@ -37,8 +43,8 @@ export {
   type TerminalEvent,
   type TerminalVerdict,
 } from './prompts/prompt-lifecycle.ts';
-export { ReadyBus, type ReadyEvent, type ReadySubscriber } from './prompts/ready-bus.ts';
-export { SessionGuard } from './prompts/session-guard.ts';
+export { ReadyBus, type BootReadyEvent, type ReadyEvent, type ReadySubscriber } from './prompts/ready-bus.ts';
+export { SessionGuard, type Held, type HoldOptions } from './prompts/session-guard.ts';
 export type { ReconciledSession, ReconcilePlan, SessionToReconcile } from './reconciliation/reconcile.ts';
 export { SessionExistsError, UnknownSessionError } from './sessions/session-errors.ts';
 export type { NewSession, SessionFilter, SessionRecord, Sessions } from './sessions/session-store.ts';

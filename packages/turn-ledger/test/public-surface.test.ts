@@ -12,6 +12,7 @@ it('exports these names and no others', () => {
     'LedgerUnavailableError',
     'LedgerUrlError',
     'NestedTransactionError',
+    'OrchestratorStep',
     'PromptLifecycle',
     'PromptsEndedError',
     'ReadyBus',
