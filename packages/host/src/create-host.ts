@@ -15,6 +15,7 @@ import { survivalCapability } from './startup/capability.ts';
 import { ClosingStack } from './startup/closing-stack.ts';
 import { recoveringHost } from './startup/recovering-host.ts';
 import { takeLocks } from './startup/take-locks.ts';
+import { orchestrate } from './turns/orchestrate.ts';
 
 // The hint for a launch that comes while its session is being recovered.
 const RETRY_AFTER_MS = 500;
@@ -50,6 +51,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       closed: closed.signal,
       retryAfterMs: RETRY_AFTER_MS,
     });
+    orchestrate(services, checked.onTurnComplete);
     const standDown = async (reason: Error, then: CloseOptions['agents']): Promise<void> => {
       closed.abort(reason);
       await letGoOfAgents(services, reason, then);
@@ -155,6 +157,8 @@ function outcomeWriter(services: HostServices): OutcomeWriter {
       const result = await ledger.outcomes.apply(application);
       if (result.applied) {
         settleOutcome(services, result);
+        const { executionId, promptGeneration, controlTurnId, outcome } = application;
+        services.unseenEnds.set(executionId, { promptGeneration, controlTurnId, outcome });
         return { sessionState: publishedState(result.sessionState) };
       }
       const session = 'sessionId' in result ? await ledger.sessions.get(result.sessionId) : null;

@@ -17,13 +17,21 @@ export type HostEvent =
       readonly sessionId: string;
       readonly turnId: string;
       readonly outcome: TurnOutcome;
+      /** `agent`: it had worked on its own; nothing else follows (GENERATION-07). */
+      readonly startedBy: 'prompt' | 'agent';
     }
-  /** The session can be prompted again. `promptGeneration` and `executionId` name the turn that ended. */
+  /** An agent works without having been prompted, e.g. because background work of it has finished (GENERATION-07). */
+  | { readonly name: 'turn.unprompted'; readonly sessionId: string; readonly turnId: string }
+  /**
+   * The session can be prompted. After a `prompt`, `promptGeneration` and `executionId` name the one that ended; it may be
+   * overtaken by the time you act: `host.sessions.isCurrent` tells. After a `boot` no turn has ended.
+   */
   | {
       readonly name: 'session.ready';
       readonly sessionId: string;
       readonly executionId: string;
       readonly promptGeneration: number;
+      readonly after: 'prompt' | 'boot';
     }
   | {
       readonly name: 'permission.requested';

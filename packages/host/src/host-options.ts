@@ -7,11 +7,13 @@ import {
   type Settings,
 } from '@holdfast/control-protocol';
 import type { RuntimeFactory } from '@holdfast/executor-contract';
+import type { AgentProfile } from './agent-profile.ts';
 import { HostOptionError } from './host-errors.ts';
 import type { HostEventListener } from './host-events.ts';
 import { registeredMeterProvider, type MeterProvider } from './metrics/meter.ts';
 import { isPostgresUrl, withoutSecrets } from './startup/postgres-url.ts';
 import type { RecoveringHost } from './startup/recovering-host.ts';
+import type { OnTurnComplete } from './turns/on-turn-complete.ts';
 
 /** How to run one kind of agent. */
 export interface AgentOptions {
@@ -55,19 +57,19 @@ export interface HostOptions {
   readonly signal?: AbortSignal;
   /** Hears everything from the first moment on, recovery included. */
   readonly onEvent?: HostEventListener;
+  /**
+   * Called once a prompt has ended and its outcome is durable, under the guard of its session: what is to follow is decided
+   * here. It may prompt the session again; it must not wait for that turn's outcome. It is not called for a prompt that another
+   * one has overtaken, and once at most: a host that dies in between finds the outcome in the ledger.
+   */
+  readonly onTurnComplete?: OnTurnComplete;
+  /**
+   * How long a cancelled turn may go on before the host ends it itself and stops its agent, in milliseconds. Default 35 000,
+   * which is above the 30 000 after which a control server does.
+   */
+  readonly cancelLimitMs?: number;
   /** Called when recovery begins, for a host that must listen before it is over. */
   readonly onRecovering?: (host: RecoveringHost) => void;
-}
-
-/** An agent's options, complete. */
-export interface AgentProfile {
-  readonly command: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
-  readonly mcpServers: readonly JsonObject[];
-  readonly modeId: string | null;
-  readonly modelId: string | null;
-  readonly authMethodId: string | null;
-  readonly approval: 'ask' | 'allow';
 }
 
 /** The options, checked and complete: nothing behind this asks for a default again. */
@@ -84,7 +86,12 @@ export interface CheckedHostOptions {
   readonly signal: AbortSignal;
   readonly onEvent: HostEventListener;
   readonly onRecovering: (host: RecoveringHost) => void;
+  readonly onTurnComplete: OnTurnComplete;
+  readonly cancelLimitMs: number;
 }
+
+const CANCEL_LIMIT_MS = 35_000;
+const LONGEST_CANCEL_LIMIT_MS = 3_600_000;
 
 /** Checks what a user gave; throws {@link HostOptionError} or the settings' `SettingError`. Touches nothing. */
 export function checkHostOptions(options: HostOptions): CheckedHostOptions {
@@ -98,6 +105,10 @@ export function checkHostOptions(options: HostOptions): CheckedHostOptions {
   const sharedLock = options.sharedLock ?? null;
   if (sharedLock !== null && !isPostgresUrl(sharedLock)) {
     throw new HostOptionError('sharedLock', withoutSecrets(sharedLock), 'a "postgres:" URL');
+  }
+  const cancelLimitMs = options.cancelLimitMs ?? CANCEL_LIMIT_MS;
+  if (!Number.isInteger(cancelLimitMs) || cancelLimitMs < 1 || cancelLimitMs > LONGEST_CANCEL_LIMIT_MS) {
+    throw new HostOptionError('cancelLimitMs', cancelLimitMs, 'a whole number from 1 to 3600000');
   }
   const kinds = options.runtimes.map((runtime) => runtime.kind);
   if (kinds.length === 0 || new Set(kinds).size < kinds.length) {
@@ -121,6 +132,8 @@ export function checkHostOptions(options: HostOptions): CheckedHostOptions {
     signal: options.signal ?? new AbortController().signal,
     onEvent: options.onEvent ?? (() => undefined),
     onRecovering: options.onRecovering ?? (() => undefined),
+    onTurnComplete: options.onTurnComplete ?? (() => undefined),
+    cancelLimitMs,
   };
 }
 

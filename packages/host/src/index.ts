@@ -38,11 +38,18 @@ export type { AgentOptions, HostOptions } from './host-options.ts';
 export type { CloseOptions, Host } from './host.ts';
 export type { ReconciledRow } from './liveness/reconcile.ts';
 export type { SessionLiveness } from './liveness/session-liveness.ts';
-export type { PermissionDecision, PromptOptions, Session, SessionPermissions } from './sessions/session.ts';
+export type {
+  PermissionDecision,
+  PromptNextOptions,
+  PromptOptions,
+  Session,
+  SessionPermissions,
+} from './sessions/session.ts';
 export type { SessionFiles } from './sessions/session-files.ts';
 export type { CreateSession, Sessions } from './sessions/sessions.ts';
 export type { SurvivalCapability } from './startup/capability.ts';
 export type { RecoveringHost } from './startup/recovering-host.ts';
+export type { CompletedTurn, OnTurnComplete } from './turns/on-turn-complete.ts';
 export type { TurnResult } from './turns/turn-results.ts';
 export type { Turn } from './turns/turn.ts';
 export type { Turns } from './turns/turns.ts';

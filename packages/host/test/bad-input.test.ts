@@ -24,6 +24,11 @@ describe('createHost with input that it cannot take', () => {
       { sharedLock: 'mysql://user:word@db' },
       'sharedLock = \'mysql://…@db\' is not accepted; it must be a "postgres:" URL',
     ],
+    [
+      'a cancel limit that is no time',
+      { cancelLimitMs: 0 },
+      'cancelLimitMs = 0 is not accepted; it must be a whole number from 1 to 3600000',
+    ],
     ['an agent of an odd name', { agents: { 'a b': { command: ['x'] } } }, "agents = 'a b' is not accepted"],
     [
       'an agent without a command',

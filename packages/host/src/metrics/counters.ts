@@ -113,6 +113,11 @@ export const EVENT_COUNTERS: { readonly [Name in HostEvent['name']]: Counted<Eve
     description: 'Turns that ended, once each.',
     attributes: ({ outcome }) => ({ outcome: outcome.kind }),
   },
+  'turn.unprompted': {
+    counter: 'holdfast.turn.unprompted',
+    description: 'Turns that agents began on their own.',
+    attributes: () => ({}),
+  },
   'session.ready': null,
   'permission.requested': null,
   'permission.cancelled': null,

@@ -17,6 +17,8 @@ export async function dispatchPrompt(
 ): Promise<string> {
   const { ledger } = services;
   const { sessionId, instanceId } = live.execution;
+  // No attempt, so no number: the prompt that runs keeps its place.
+  if (live.lifecycle.state.status === 'running') throw new TurnInProgressError(sessionId);
   const turnId = services.newId();
   const promptGeneration = await begin(services, live, turnId, content);
   try {
@@ -59,7 +61,7 @@ async function begin(
 
 /** Whether the server has the prompt all the same. What it answered is final; where it did not answer it is asked. */
 async function wasAccepted(
-  { client, execution }: LiveExecution,
+  { client, execution, lifecycle }: LiveExecution,
   promptGeneration: number,
   error: unknown,
   turnId: string,
@@ -67,7 +69,10 @@ async function wasAccepted(
   if (error instanceof ControlError) return false;
   try {
     const report = await client.call('getTurn', { instanceId: execution.instanceId });
-    return report.lastPromptGeneration >= promptGeneration;
+    if (report.lastPromptGeneration < promptGeneration) return false;
+    const { active } = report;
+    if (active?.promptGeneration === promptGeneration) lifecycle.accepted(promptGeneration, active.turnId);
+    return true;
   } catch {
     throw new PromptUnresolvedError(turnId, error);
   }

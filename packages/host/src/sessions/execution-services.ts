@@ -1,11 +1,12 @@
 import type { ExecutorRuntime } from '@holdfast/executor-contract';
-import type { SessionGuards } from '@holdfast/recovery';
-import type { Ledger, SessionGuard } from '@holdfast/turn-ledger';
+import type { Clock, SessionGuards } from '@holdfast/recovery';
+import type { Ledger, ReadyBus, SessionGuard } from '@holdfast/turn-ledger';
 import type { SessionTakenOverError } from '../host-errors.ts';
 import type { HostEvents } from '../host-events.ts';
-import type { AgentProfile } from '../host-options.ts';
+import type { AgentProfile } from '../agent-profile.ts';
 import type { HostLiveness } from '../liveness/host-liveness.ts';
 import type { TurnResults } from '../turns/turn-results.ts';
+import type { PendingPrompts } from './pending-prompts.ts';
 import type { StoredNotice } from './stored-notice.ts';
 
 /** What every execution of one host works with. */
@@ -20,10 +21,19 @@ export interface ExecutionServices {
   readonly liveness: HostLiveness;
   /** One change of a session at a time. */
   readonly sessionGuard: SessionGuard;
+  /** Tells of executions that are ready for a prompt. */
+  readonly ready: ReadyBus;
+  /** The prompts that wait for the running one of their session. */
+  readonly pending: PendingPrompts;
   readonly results: TurnResults;
   readonly stored: StoredNotice;
   /** The sessions that another backend drives now, each with the error that says so (OWNERSHIP-002.3). */
   readonly takenOver: Map<string, SessionTakenOverError>;
+  /** How long a cancel may go unanswered, in milliseconds. */
+  readonly cancelLimitMs: number;
+  readonly clock: Clock;
+  /** The time as it stands on the wire: RFC 3339, UTC. */
+  readonly wallTime: () => string;
   /** A fresh id, never given before. */
   readonly newId: () => string;
   /** Aborts when the host closes or has lost its installation; the reason is the error for calls that come later. */

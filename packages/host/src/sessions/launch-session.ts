@@ -4,7 +4,7 @@ import type { LaunchedInstance } from '@holdfast/executor-contract';
 import { RUN_ID_VARIABLE, createExecution } from '@holdfast/recovery';
 import type { SessionRecord } from '@holdfast/turn-ledger';
 import { AgentStartFailedError } from '../host-errors.ts';
-import type { AgentProfile } from '../host-options.ts';
+import type { AgentProfile } from '../agent-profile.ts';
 import { admitLaunch } from '../liveness/admit-launch.ts';
 import { agentNamed, runtimeOfKind } from './choices.ts';
 import { goLive } from './go-live.ts';

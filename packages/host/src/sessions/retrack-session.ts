@@ -1,4 +1,4 @@
-import type { TurnReport } from '@holdfast/control-protocol';
+import type { ActiveTurn, TurnReport } from '@holdfast/control-protocol';
 import type { RetrackedSession } from '@holdfast/recovery';
 import { runtimeOfKind } from './choices.ts';
 import { goLive } from './go-live.ts';
@@ -25,15 +25,33 @@ export async function retrackSession(services: HostServices, retracked: Retracke
   // A number of the old backend whose prompt never went out is used up all the same (GENERATION-03).
   const used = Math.max(turn.lastPromptGeneration, await ledger.turns.highestGeneration(executionId));
   const { active } = turn;
+  const ownTurn = active?.promptGeneration === 0 ? active : null;
+  if (ownTurn !== null) await beginOwnTurn(services, executionId, ownTurn);
   goLive(
     services,
     { execution, server },
     {
       promptGeneration: used,
-      active: active === null ? null : { generation: active.promptGeneration, turnId: active.turnId },
+      active:
+        active === null || active === ownTurn
+          ? null
+          : { generation: active.promptGeneration, turnId: active.turnId },
       agentRunning: instance.agentPid !== null,
     },
   );
+}
+
+/** The agent works on its own: the session runs, and its prompts know nothing of it (GENERATION-07). */
+async function beginOwnTurn(
+  { ledger, events }: HostServices,
+  executionId: string,
+  { turnId, startedAt }: ActiveTurn,
+): Promise<void> {
+  await ledger.turns.beginUnprompted({ executionId, controlTurnId: turnId, startedAt });
+  // Told by each host that finds it, also where an earlier one has recorded it.
+  const turn = await ledger.turns.get(turnId);
+  if (turn?.state !== 'running') return;
+  events.publish({ name: 'turn.unprompted', sessionId: turn.sessionId, turnId });
 }
 
 /** The old backend may have died between writing a turn down and sending its prompt. */

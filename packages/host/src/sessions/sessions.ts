@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { Id, type JsonObject } from '@holdfast/control-protocol';
-import type { SessionFilter } from '@holdfast/turn-ledger';
+import { judgeReady, type PromptIdentity, type SessionFilter } from '@holdfast/turn-ledger';
 import { HostOptionError } from '../host-errors.ts';
+import { executionStore } from '../turns/execution-store.ts';
 import { agentNamed, runtimeOfKind } from './choices.ts';
 import type { HostServices } from './host-services.ts';
 import { launchSession } from './launch-session.ts';
@@ -74,6 +75,14 @@ export class Sessions {
   async get(sessionId: string): Promise<Session | null> {
     const record = await this.#services.ledger.sessions.get(sessionId);
     return record === null ? null : new Session(this.#services, record);
+  }
+
+  /**
+   * Whether the prompt that a `session.ready` event names is still the latest of an execution that this host drives. What is not
+   * is about the past: ignore it (GENERATION-09).
+   */
+  isCurrent(ready: PromptIdentity): boolean {
+    return judgeReady(ready, executionStore(this.#services.live)).kind === 'current';
   }
 
   /** All sessions, the oldest first. */

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { CAPABILITIES, controlServerEnvironment } from '@holdfast/control-protocol';
 import { controlServerCommand } from '@holdfast/control-server';
-import { SessionGuards, createFileSecretStore, createOwnership } from '@holdfast/recovery';
-import { SessionGuard, type Ledger } from '@holdfast/turn-ledger';
+import { SessionGuards, createFileSecretStore, createOwnership, systemClock } from '@holdfast/recovery';
+import { ReadyBus, SessionGuard, type Ledger } from '@holdfast/turn-ledger';
 import type { HostEvents } from '../host-events.ts';
 import { HostLiveness } from '../liveness/host-liveness.ts';
 import type { CheckedHostOptions } from '../host-options.ts';
 import type { HostServices } from '../sessions/host-services.ts';
+import { PendingPrompts } from '../sessions/pending-prompts.ts';
 import { StoredNotice } from '../sessions/stored-notice.ts';
 import { TurnResults, resultOf } from '../turns/turn-results.ts';
 import type { SurvivalCapability } from './capability.ts';
@@ -58,6 +59,10 @@ export function assembleServices(checked: CheckedHostOptions, parts: ServicePart
     guards,
     liveness: new HostLiveness({ survival: context.survival, runtimes, servers, ownership, guards }),
     sessionGuard: new SessionGuard(),
+    ready: new ReadyBus((error) => {
+      events.publish({ name: 'host.error', what: 'what follows the end of a turn', error });
+    }),
+    pending: new PendingPrompts(),
     results: new TurnResults(async (turnId) => {
       const turn = await ledger.turns.get(turnId);
       return turn === null ? undefined : resultOf(turn);
@@ -65,6 +70,10 @@ export function assembleServices(checked: CheckedHostOptions, parts: ServicePart
     stored: new StoredNotice(),
     live: new Map(),
     takenOver: new Map(),
+    unseenEnds: new Map(),
+    cancelLimitMs: checked.cancelLimitMs,
+    clock: systemClock,
+    wallTime: () => new Date().toISOString(),
     newId: randomUUID,
     closed,
   };

@@ -99,9 +99,9 @@ describe('a session', () => {
       expect(await backend.do('outcome', await backend.prompt('one', 'now'))).toMatchObject({
         kind: 'completed',
       });
-      // The refused prompt used its number up, and has no turn.
+      // The refused prompt was no attempt: it has no turn, and took no number.
       expect((await backend.do('turns', 'one')).map(({ promptGeneration }) => promptGeneration)).toEqual([
-        1, 3,
+        1, 2,
       ]);
 
       const open = await backend.prompt('one', script({ step: 'silence' }));

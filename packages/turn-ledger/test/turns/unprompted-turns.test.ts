@@ -143,7 +143,9 @@ describe('a turn that no prompt started', () => {
   it('is abandoned with its session when the agent is gone, and stays so', async () => {
     await using ledger = await waitingLedger();
     await ledger.events.append('s', numbered(1, started('own', 0)));
-    expect(await ledger.reconcile({ sessionIds: ['s'] })).toMatchObject([{ abandonedTurnIds: ['own'] }]);
+    expect(
+      await ledger.reconcile({ sessions: [{ sessionId: 's', session: 'reconcile', repair: 'all' }] }),
+    ).toMatchObject([{ abandonedTurnIds: ['own'] }]);
     await ledger.events.append('s', numbered(2, ended('own', 0)));
     expect(await ledger.turns.get('own')).toMatchObject({ state: 'abandoned', outcome: null });
   });
