@@ -21,4 +21,4 @@ it('the examples of the README run and print what they say', async () => {
   expect(printed).toContain("turnState: 'completed'");
   expect(printed).toMatch(/^1 turn_ended$/m);
   expect(await run('prompts.mts', prompts)).toBe('completed\nended\nready for the next prompt\n');
-});
+}, 60_000);
