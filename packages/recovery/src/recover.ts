@@ -16,9 +16,13 @@ import { outcomeOfScope } from './outcomes/scope-outcome.ts';
 import { systemClock, type Clock } from './ports/clock.ts';
 import type { AgentProfiles } from './ports/profiles.ts';
 import { RecoveryReport } from './recovery-report.ts';
+import { inTurn } from './sessions/in-turn.ts';
 import { sessionsOf } from './sessions/session-work.ts';
 import { recoverSession } from './sessions/recover-session.ts';
 import type { RetrackedSession } from './sessions/retrack.ts';
+
+/** How many sessions are recovered at the same time. */
+const SESSIONS_AT_ONCE = 16;
 
 /** What recovery needs of its host. */
 export interface RecoverOptions {
@@ -62,16 +66,20 @@ export async function recover(options: RecoverOptions): Promise<RecoveryReport> 
 
     const decisions = correlate(enumerations.flatMap(instancesOf), rows);
     const outcomes = new Map<ExecutionRecord, RowOutcome>();
+    const context = {
+      ...options,
+      servers: serversOf(enumerations),
+      deadline: deadline.signal,
+      outcomeOfLeft: (row: ExecutionRecord) => outcomeOfScope(row.scope, scopes, enumerations),
+      settle: (row: ExecutionRecord, outcome: RowOutcome) => {
+        if (!outcomes.has(row)) outcomes.set(row, outcome);
+      },
+    };
+    const turn = inTurn(SESSIONS_AT_ONCE, deadline.signal);
     const sessions = sessionsOf(decisions).map(
       async (work) =>
-        await recoverSession(work, {
-          ...options,
-          servers: serversOf(enumerations),
-          deadline: deadline.signal,
-          outcomeOfLeft: (row) => outcomeOfScope(row.scope, scopes, enumerations),
-          settle: (row, outcome) => {
-            if (!outcomes.has(row)) outcomes.set(row, outcome);
-          },
+        await turn(async () => {
+          await recoverSession(work, context);
         }),
     );
     // Each session is on its own; a caller who wants to stop is told when all have let go.

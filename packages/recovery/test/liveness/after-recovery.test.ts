@@ -1,8 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { resolveSettings } from '@holdfast/control-protocol';
 import type { Dial, ExecutionRecord, OwnedControlServer, Ownership } from '@holdfast/executor-contract';
 import { scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { processIsAlive, processStartTime } from '@holdfast/testbeds';
-import { SessionGuards, planReconciliation, recover, type RecoveryReport } from '../../src/index.ts';
+import {
+  SessionGuards,
+  planReconciliation,
+  recover,
+  type RecoverOptions,
+  type RecoveryReport,
+} from '../../src/index.ts';
 import {
   SCOPE,
   SETTINGS,
@@ -83,6 +90,7 @@ async function backend(
   rows: readonly ExecutionRecord[],
   ownership = place.backend(),
   dial: Dial = async () => await Promise.resolve(tunnel.dialled),
+  settings: RecoverOptions['settings'] = SETTINGS,
 ): Promise<Judged> {
   await first.release();
   for (const runtime of runtimes) await runtime.detach();
@@ -97,7 +105,7 @@ async function backend(
       profiles: { resolve: async () => await Promise.resolve({ command: ['agent'] }) },
       outcomes: { apply: async () => await Promise.reject(new Error('nothing to apply')) },
     },
-    settings: SETTINGS,
+    settings,
     signal: never,
     publish: ({ execution }) => {
       published.push(execution.sessionId);
@@ -261,7 +269,9 @@ describe('an installation with two hundred sessions', () => {
       rows.push(await liveRow(`s${String(index)}`, lightAgentCommand()));
     }
     const seen = tunnel.seen.length;
-    const { report, published } = await backend(rows);
+    // The read budget and the deadline of the product, not the short ones of these tests.
+    const settings = resolveSettings({});
+    const { report, published } = await backend(rows, place.backend({ settings }), undefined, settings);
     expect(report.counts).toEqual({ retracked: SESSIONS });
     expect(new Set(published).size).toBe(SESSIONS);
     expect(report.rows.every(({ liveness }) => liveness?.liveness === 'alive')).toBe(true);
