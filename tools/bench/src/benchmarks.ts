@@ -20,7 +20,7 @@ export interface Benchmark {
 
 /** All of them, in the order in which they run. */
 export const BENCHMARKS: readonly Benchmark[] = [
-  ...[1, 25, 100].map((instances) => ({
+  ...[1, 25, 100, 500].map((instances) => ({
     name: `adoption-${String(instances)}`,
     run: async (home: TestHome, { runs }: Extent) => await compareAdoption(home, { instances, runs }),
   })),
