@@ -1,8 +1,8 @@
 import type { JsonObject } from '@holdfast/control-protocol';
+import type { AgentProfile as RecoveredProfile } from '@holdfast/recovery';
 
 /** An agent's options, complete. */
-export interface AgentProfile {
-  readonly command: readonly string[];
+export interface AgentProfile extends RecoveredProfile {
   readonly environment: Readonly<Record<string, string>>;
   readonly mcpServers: readonly JsonObject[];
   readonly modeId: string | null;

@@ -16,6 +16,7 @@ import { ClosingStack } from './startup/closing-stack.ts';
 import { recoveringHost } from './startup/recovering-host.ts';
 import { takeLocks } from './startup/take-locks.ts';
 import { orchestrate } from './turns/orchestrate.ts';
+import { whileStarting } from './startup/while-starting.ts';
 
 // The hint for a launch that comes while its session is being recovered.
 const RETRY_AFTER_MS = 500;
@@ -118,24 +119,27 @@ async function bringUp(
   lost: AbortSignal,
   standDown: HostParts['standDown'],
 ): Promise<RecoveryReport> {
-  const { ledger, guards, runtimes, agents, events } = services;
+  const { ledger, guards, runtimes, agents, events, closed } = services;
+  using starting = whileStarting(checked.signal);
   try {
     lost.throwIfAborted();
     const rows = await ledger.executionRecords.listLive();
     checked.onRecovering(recoveringHost(guards, RETRY_AFTER_MS));
-    const signal = AbortSignal.any([checked.signal, lost]);
+    const signal = AbortSignal.any([starting.signal, lost, closed]);
     const recovery = await recover({
       runtimes: [...runtimes.values()],
       rows,
       guards,
       ports: {
         profiles: { resolve: async (id) => await Promise.resolve(agents.get(id) ?? null) },
+        sessions: { read: async (sessionId) => await ledger.sessions.get(sessionId) },
         outcomes: outcomeWriter(services),
       },
       settings: checked.settings,
+      // Stops may go on when recovery has resolved; they end with the host.
       signal,
-      publish: async (session) => {
-        await retrackSession(services, session);
+      publish: async (session, inTime) => {
+        await retrackSession(services, session, inTime);
       },
       onEvent: events.publish.bind(events),
     });

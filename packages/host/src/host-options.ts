@@ -7,6 +7,7 @@ import {
   type Settings,
 } from '@holdfast/control-protocol';
 import type { RuntimeFactory } from '@holdfast/executor-contract';
+import type { HistorySetting } from '@holdfast/recovery';
 import type { AgentProfile } from './agent-profile.ts';
 import { HostOptionError } from './host-errors.ts';
 import type { HostEventListener } from './host-events.ts';
@@ -19,6 +20,15 @@ import type { OnTurnComplete } from './turns/on-turn-complete.ts';
 export interface AgentOptions {
   /** Program and arguments of an ACP agent that speaks over stdio. */
   readonly command: readonly string[];
+  /** The same for a session that has a conversation to load. Default: `command`. */
+  readonly continuationCommand?: readonly string[];
+  /**
+   * Whether such a start loads the conversation. `preferred` (the default): a new one begins where the agent cannot. `required`:
+   * the start fails then. `none`: a new one begins always.
+   */
+  readonly history?: HistorySetting;
+  /** Which agent this is, for hosts that run one under several names. Default: its name. */
+  readonly agentId?: string;
   /** Laid over the control server's small base environment; reaches the agent and nothing else. */
   readonly environment?: Readonly<Record<string, string>>;
   /** MCP servers in ACP's own shape. */
@@ -149,16 +159,23 @@ function checkAgent(name: string, agent: AgentOptions): AgentProfile {
   if (!Id.safeParse(name).success) {
     throw new HostOptionError('agents', name, 'names of 1 to 128 characters of A-Z, a-z, 0-9, _ and -');
   }
-  const { command } = agent;
-  if (!Array.isArray(command) || command.length === 0 || !command.every((part) => typeof part === 'string')) {
-    throw new HostOptionError(
-      `agents.${name}.command`,
-      command,
-      'a program and its arguments, a list of strings',
-    );
+  const history: unknown = agent.history ?? 'preferred';
+  if (history !== 'preferred' && history !== 'required' && history !== 'none') {
+    throw new HostOptionError(`agents.${name}.history`, history, '"preferred", "required" or "none"');
   }
+  const agentId: unknown = agent.agentId ?? name;
+  if (typeof agentId !== 'string' || agentId === '') {
+    throw new HostOptionError(`agents.${name}.agentId`, agentId, 'a name');
+  }
+  const command = checkCommand(`agents.${name}.command`, agent.command);
   return {
+    agentId,
     command,
+    continuationCommand: checkCommand(
+      `agents.${name}.continuationCommand`,
+      agent.continuationCommand ?? command,
+    ),
+    history,
     environment: agent.environment ?? {},
     mcpServers: agent.mcpServers ?? [],
     modeId: agent.modeId ?? null,
@@ -166,4 +183,11 @@ function checkAgent(name: string, agent: AgentOptions): AgentProfile {
     authMethodId: agent.authMethodId ?? null,
     approval: agent.approval ?? 'ask',
   };
+}
+
+function checkCommand(option: string, command: readonly string[]): readonly string[] {
+  if (!Array.isArray(command) || command.length === 0 || !command.every((part) => typeof part === 'string')) {
+    throw new HostOptionError(option, command, 'a program and its arguments, a list of strings');
+  }
+  return command;
 }

@@ -12,7 +12,7 @@ export {
   OwnershipLostError,
   SessionRecoveringError,
 } from '@holdfast/recovery';
-export type { Liveness, RecoveryEvent, RecoveryReport } from '@holdfast/recovery';
+export type { Execution, HistorySetting, Liveness, RecoveryEvent, RecoveryReport } from '@holdfast/recovery';
 export type { SessionRecord, StoredEvent, TaskRecord, TurnRecord } from '@holdfast/turn-ledger';
 export { closeOnSignals } from './close-on-signals.ts';
 export { createHost } from './create-host.ts';

@@ -70,7 +70,11 @@ export async function launchSession(
       providerSessionId,
       lastPromptGeneration: 0,
       runId,
+      taskEnvironmentId: session.taskEnvironmentId,
+      agentId: profile.agentId,
       command: profile.command,
+      continuationCommand: profile.continuationCommand,
+      history: profile.history,
     });
     return goLive(services, { execution, server }, { promptGeneration: 0, active: null, agentRunning: true });
   } catch (error) {
@@ -115,16 +119,20 @@ async function startWithHistory(
     await callStart(server.client, instance.instanceId, profile, kind === 'new' ? null : load, signal);
   try {
     if (providerSessionId === null) return await start('new', '');
-    try {
-      const started = await start('load', providerSessionId);
-      services.events.publish({ name: 'session.restarted', sessionId, history: 'loaded' });
-      return started;
-    } catch (error) {
-      if (!sessionNotLoaded(error)) throw error;
-      const started = await start('new', '');
-      services.events.publish({ name: 'session.restarted', sessionId, history: 'lost' });
-      return started;
-    }
+    const load = async (): Promise<StartedAgent | undefined> => {
+      if (profile.history === 'none') return undefined;
+      try {
+        return await start('load', providerSessionId);
+      } catch (error) {
+        if (profile.history === 'required' || !sessionNotLoaded(error)) throw error;
+        return undefined;
+      }
+    };
+    const loaded = await load();
+    const started = loaded ?? (await start('new', ''));
+    const history = loaded === undefined ? 'lost' : 'loaded';
+    services.events.publish({ name: 'session.restarted', sessionId, history });
+    return started;
   } catch (error) {
     throw error instanceof ControlError ? new AgentStartFailedError(sessionId, agentProfileId, error) : error;
   }
@@ -141,7 +149,7 @@ async function callStart(
     'startAgent',
     {
       instanceId,
-      command: [...profile.command],
+      command: [...(providerSessionId === null ? profile.command : profile.continuationCommand)],
       session: providerSessionId === null ? { kind: 'new' } : { kind: 'load', providerSessionId },
       mcpServers: [...profile.mcpServers],
       approval: profile.approval,

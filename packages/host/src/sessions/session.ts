@@ -4,6 +4,7 @@ import {
   type JsonObject,
   type PermissionRequest,
 } from '@holdfast/control-protocol';
+import type { Execution } from '@holdfast/recovery';
 import type { SessionRecord, StoredEvent } from '@holdfast/turn-ledger';
 import { SessionNotLiveError } from '../host-errors.ts';
 import type { Turn } from '../turns/turn.ts';
@@ -57,6 +58,14 @@ export class Session {
   /** The session as the ledger has it. */
   async record(): Promise<SessionRecord> {
     return await recordOf(this.#services, this.id);
+  }
+
+  /**
+   * What the session's agent runs with, or null when it has none: the same after a restart, but for what follows the agent's profile.
+   * Its `environment` holds secrets and is not enumerable.
+   */
+  get execution(): Execution | null {
+    return this.#services.live.get(this.id)?.execution ?? null;
   }
 
   /** The live instance, or null when the session has none. */

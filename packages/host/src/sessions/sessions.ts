@@ -24,6 +24,8 @@ export interface CreateSession {
   readonly workspace: { readonly kind: 'local'; readonly path: string };
   /** The host's own name for this attempt, carried to the agent as `KANDEV_RUN_ID`. */
   readonly runId?: string;
+  /** The host's own name for the environment that the session works in; kept with the session and given back with it. */
+  readonly taskEnvironmentId?: string;
   /** Kept with the session and its executions; must hold no secret. */
   readonly metadata?: JsonObject;
   readonly signal?: AbortSignal;
@@ -58,6 +60,7 @@ export class Sessions {
           workspacePath: options.workspace.path,
           mode: 'managed',
           metadata: options.metadata ?? {},
+          taskEnvironmentId: options.taskEnvironmentId ?? null,
         });
         try {
           await launchSession(services, record, { runId: options.runId ?? null, signal });

@@ -22,6 +22,7 @@ import { runControlServer, type RunningServer } from '../fixtures/control-server
 import { judged } from '../fixtures/judged.ts';
 import { lightAgentCommand } from '../fixtures/light-agent.ts';
 import { proxyTo, type Proxy } from '../fixtures/proxy.ts';
+import { ports } from '../fixtures/ports.ts';
 import { row } from '../fixtures/rows.ts';
 import { launchOn, survivorRuntime, type SurvivorRuntime } from '../fixtures/survivor-runtime.ts';
 
@@ -101,10 +102,7 @@ async function backend(
     runtimes: [runtime],
     rows,
     guards,
-    ports: {
-      profiles: { resolve: async () => await Promise.resolve({ command: ['agent'] }) },
-      outcomes: { apply: async () => await Promise.reject(new Error('nothing to apply')) },
-    },
+    ports: ports(),
     settings,
     signal: never,
     publish: ({ execution }) => {

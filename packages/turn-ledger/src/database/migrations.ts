@@ -6,12 +6,14 @@ import type { LedgerSchema } from './schema.ts';
 import { createTables } from './migrations/0001-create-tables.ts';
 import { admitUnpromptedTurns } from './migrations/0002-admit-unprompted-turns.ts';
 import { addExecutionEvidence } from './migrations/0003-add-execution-evidence.ts';
+import { addTaskEnvironments } from './migrations/0004-task-environments.ts';
 
 /** In the order in which they run; a name is never changed, and a migration never either once it is released. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-create-tables': { up: createTables },
   '0002-admit-unprompted-turns': { up: admitUnpromptedTurns },
   '0003-add-execution-evidence': { up: addExecutionEvidence },
+  '0004-task-environments': { up: addTaskEnvironments },
 };
 
 const MIGRATION_TABLE = 'ledger_migrations';

@@ -150,11 +150,29 @@ describe('a database that cannot be used', () => {
       code: 'ledger_too_new',
       path,
       databaseVersion: '9999-from-the-future',
-      supportedVersion: '0003-add-execution-evidence',
+      supportedVersion: '0004-task-environments',
     });
     expect(error.message).toContain('9999-from-the-future');
-    expect(error.message).toContain('0003-add-execution-evidence');
-    expect(query(path, 'select name from ledger_migrations order by name')).toHaveLength(4);
+    expect(error.message).toContain('0004-task-environments');
+    expect(query(path, 'select name from ledger_migrations order by name')).toHaveLength(5);
+  });
+
+  it('keeps the sessions of a version that knew no task environments', async () => {
+    await using home = await testHome('open');
+    const path = home.path('ledger.db');
+    {
+      await using ledger = await openLedger({ url: path });
+      await ledger.sessions.create(aSession('s1'));
+    }
+    const earlier = new DatabaseSync(path);
+    earlier.exec(
+      "alter table sessions drop column task_environment_id; delete from ledger_migrations where name > '0004'",
+    );
+    earlier.close();
+    await using ledger = await openLedger({ url: path });
+    expect(await ledger.sessions.get('s1')).toMatchObject({ sessionId: 's1', taskEnvironmentId: null });
+    await ledger.sessions.create(aSession('s2', { taskEnvironmentId: 'environment-7' }));
+    expect(await ledger.sessions.get('s2')).toMatchObject({ taskEnvironmentId: 'environment-7' });
   });
 
   it('is reported as closed after it was closed, and closing again does nothing', async () => {

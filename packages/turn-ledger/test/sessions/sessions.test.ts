@@ -39,6 +39,7 @@ describe('sessions', () => {
     const created = await ledger.sessions.create(given);
     expect(created).toEqual({
       ...given,
+      taskEnvironmentId: null,
       state: 'starting',
       providerSessionId: null,
       createdAt: '1970-01-01T00:00:01.000Z',
