@@ -27,8 +27,8 @@ describe('a snapshot of the processes', () => {
       env: { HOLDFAST_INSTANCE_ID: home.root, HOLDFAST_SERVER_ID: 'x1', NODE_OPTIONS: undefined },
     });
     await program.nextLine('up', { withinMs: 20_000 });
-    const { startedWith } = await takeSnapshot();
-    const pids = (...marks: string[]): number[] => startedWith(marks).map(({ pid }) => pid);
+    const snapshot = await takeSnapshot();
+    const pids = (...marks: string[]): number[] => snapshot.startedWith(marks).map(({ pid }) => pid);
     const mark = `HOLDFAST_INSTANCE_ID=${home.root}`;
     expect(pids(mark, 'HOLDFAST_SERVER_ID=x1')).toEqual([program.pid]);
     expect(pids(mark, 'HOLDFAST_SERVER_ID=another')).toEqual([]);

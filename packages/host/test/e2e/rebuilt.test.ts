@@ -12,6 +12,10 @@ function outcomes({ host }: HostHere): unknown {
   return Object.fromEntries(host.recovery.rows.map(({ row, outcome }) => [row.sessionId, outcome]));
 }
 
+function codeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+}
+
 function commandLineOf(pid: number | null): string {
   return listProcesses().find((process) => process.pid === pid)?.commandLine ?? '';
 }
@@ -194,7 +198,7 @@ describe('the history setting', () => {
             await session.prompt('hello')
           ).outcome;
         } catch (error) {
-          return Object(error).code;
+          return codeOf(error);
         }
         return hosts.published.findLast(
           (event) => event.name === 'session.restarted' && event.sessionId === agent,
@@ -384,7 +388,7 @@ describe('a host whose recovery reaches its deadline', () => {
       await until(
         async () => {
           const error: unknown = await session.prompt('hello').catch((reason: unknown) => reason);
-          return Object(error).code === 'agent_unstoppable' && error;
+          return codeOf(error) === 'agent_unstoppable';
         },
         { reason: 'the stop to fail over its budget', withinMs: 20_000 },
       );
