@@ -43,19 +43,19 @@ export async function launchSession(
     signal,
   );
   const { server, instance } = launched;
-  const row = {
+  const values = {
     executionId,
     sessionId,
     taskId,
     runtime: session.runtime,
     scope: server.scope,
-    serverId: server.serverId,
     instanceId: instance.instanceId,
     agentProfileId,
     workspacePath,
     containerId: null,
     metadata: session.metadata,
   };
+  const row = { ...values, serverId: server.serverId };
   try {
     await services.ledger.executionWriter.insert(row);
     services.liveness.launched(executionId);
@@ -64,7 +64,7 @@ export async function launchSession(
     await services.ledger.sessions.setProviderSession(sessionId, providerSessionId);
     await services.ledger.sessions.setState(sessionId, 'waiting_for_input');
     const execution = createExecution({
-      ...row,
+      ...values,
       workspaceSourceRoots: [workspacePath],
       environment,
       providerSessionId,
