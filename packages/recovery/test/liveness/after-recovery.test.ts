@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { resolveSettings } from '@holdfast/control-protocol';
 import type { Dial, ExecutionRecord, OwnedControlServer, Ownership } from '@holdfast/executor-contract';
 import { scriptedAgentCommand } from '@holdfast/scripted-agent';
-import { processIsAlive, processStartTime } from '@holdfast/testbeds';
+import { processIsAlive, processStartTime, until } from '@holdfast/testbeds';
 import {
   SessionGuards,
   planReconciliation,
@@ -182,8 +182,12 @@ describe('rows after a recovery', () => {
     expect(livenessOf(report)).toEqual({ live: 'adoption_refused, unknown (not_adopted)' });
     await server[Symbol.asyncDispose]();
     expect(await ownership.refusedServer(SCOPE, never)).toBe('gone');
-    const again = await judged(report, { runtime, ownership, servers: [] });
-    expect(livenessOf(again)).toEqual({ live: 'adoption_refused, gone (no_server)' });
+    const gone = { live: 'adoption_refused, gone (no_server)' };
+    const isGone = async (): Promise<boolean> => {
+      const again = livenessOf(await judged(report, { runtime, ownership, servers: [] }));
+      return JSON.stringify(again) === JSON.stringify(gone);
+    };
+    expect(await until(isGone, { reason: 'the agent to end after its server', withinMs: 10_000 })).toBe(true);
   });
 
   it('are forgotten as refused once their server is adopted after all', async () => {
