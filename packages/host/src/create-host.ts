@@ -1,6 +1,7 @@
 import { unownedPeriodInForce, SETTINGS } from '@holdfast/control-protocol';
 import { recover, type OutcomeWriter, type RecoveryReport } from '@holdfast/recovery';
 import { openLedger, type SessionState } from '@holdfast/turn-ledger';
+import { isPostgresUrl, postgresPlace } from '@holdfast/turn-ledger/postgres-url';
 import { HostClosedError, SharedLockLostError } from './host-errors.ts';
 import { HostEvents } from './host-events.ts';
 import { checkHostOptions, type CheckedHostOptions, type HostOptions } from './host-options.ts';
@@ -8,6 +9,7 @@ import { Host, type CloseOptions, type HostParts } from './host.ts';
 import { reconcileAfterRecovery } from './liveness/reconcile.ts';
 import { countEvents, countOutcomes } from './metrics/counters.ts';
 import type { HostServices } from './sessions/host-services.ts';
+import { LedgerPatience } from './sessions/ledger-patience.ts';
 import { retrackSession } from './sessions/retrack-session.ts';
 import { settleOutcome } from './sessions/settle.ts';
 import { assembleServices } from './startup/assemble-services.ts';
@@ -33,13 +35,13 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const survival = survivalCapability(process.platform, checked.settings.agentSurvival);
   const opened = new ClosingStack();
   try {
-    const { home, lost } = await takeLocks(checked, opened);
     const events = new HostEvents();
     events.subscribe(countEvents(checked.meterProvider));
     events.subscribe(checked.onEvent);
+    const { home, lost, isCertain } = await takeLocks(checked, opened, events);
     events.publish({ name: 'survival.capability', survival });
     tellAdjustments(checked, events);
-    const ledger = await openLedger({ url: checked.ledgerFile });
+    const ledger = await openLedger(checked.ledger);
     opened.add(async () => {
       await ledger.close();
     });
@@ -48,6 +50,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       home,
       survival,
       ledger,
+      patience: new LedgerPatience({ events, isCertain, place: placeOf(checked.ledger.url) }),
       events,
       closed: closed.signal,
       retryAfterMs: RETRY_AFTER_MS,
@@ -73,6 +76,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
     await opened.close();
     throw error;
   }
+}
+
+/** The ledger, for a person. */
+function placeOf(url: string): string {
+  return isPostgresUrl(url) ? postgresPlace(url) : url;
 }
 
 /** Another backend may act from the moment the lock is lost: then this one acts no more, and its agents live on. */

@@ -8,11 +8,12 @@ import {
 } from '@holdfast/control-protocol';
 import type { RuntimeFactory } from '@holdfast/executor-contract';
 import type { HistorySetting } from '@holdfast/recovery';
+import type { LedgerOptions, PostgresOptions } from '@holdfast/turn-ledger';
+import { isPostgresUrl, withoutSecrets } from '@holdfast/turn-ledger/postgres-url';
 import type { AgentProfile } from './agent-profile.ts';
 import { HostOptionError } from './host-errors.ts';
 import type { HostEventListener } from './host-events.ts';
 import { registeredMeterProvider, type MeterProvider } from './metrics/meter.ts';
-import { isPostgresUrl, withoutSecrets } from './startup/postgres-url.ts';
 import type { RecoveringHost } from './startup/recovering-host.ts';
 import type { OnTurnComplete } from './turns/on-turn-complete.ts';
 
@@ -44,12 +45,16 @@ export interface AgentOptions {
 export interface HostOptions {
   /** The directory of the installation; made if it is not there. One host at a time acts on it. */
   readonly home: string;
-  /** A path or `sqlite:` URL; relative to the home. Default `ledger.db`. */
+  /**
+   * A path or `sqlite:` URL; relative to the home. Or a `postgres:` URL, which needs the package `pg`. Default `ledger.db`.
+   */
   readonly ledger?: string;
+  /** How a ledger in PostgreSQL uses its server. */
+  readonly postgres?: PostgresOptions;
   /**
    * A `postgres:` URL, for hosts on several machines that share what they act on: one at a time holds a lock in that database,
    * beside that of its home. Needs the package `pg`, and a connection that no pooler shares. The database keeps one such
-   * lock. Default: none.
+   * lock. Default: the ledger's database where that is in PostgreSQL, else none.
    */
   readonly sharedLock?: string;
   /** Whether agents outlive this process. Default: the setting, which is off unless the environment says on. */
@@ -85,9 +90,12 @@ export interface HostOptions {
 /** The options, checked and complete: nothing behind this asks for a default again. */
 export interface CheckedHostOptions {
   readonly home: string;
-  readonly ledgerFile: string;
+  /** As `openLedger` takes it. */
+  readonly ledger: Pick<LedgerOptions, 'url' | 'postgres'>;
   /** The URL of the database that keeps the shared lock, or null. */
   readonly sharedLock: string | null;
+  /** The shared lock is taken again after an outage, as the ledger is used again. */
+  readonly keepsSharedLock: boolean;
   readonly settings: Settings;
   readonly runtimes: readonly RuntimeFactory[];
   readonly agents: ReadonlyMap<string, AgentProfile>;
@@ -112,7 +120,9 @@ export function checkHostOptions(options: HostOptions): CheckedHostOptions {
   if (survival !== undefined && survival !== 'on' && survival !== 'off') {
     throw new HostOptionError('survival', survival, '"on" or "off"');
   }
-  const sharedLock = options.sharedLock ?? null;
+  const ledgerUrl = options.ledger ?? 'ledger.db';
+  const isShared = isPostgresUrl(ledgerUrl);
+  const sharedLock = options.sharedLock ?? (isShared ? ledgerUrl : null);
   if (sharedLock !== null && !isPostgresUrl(sharedLock)) {
     throw new HostOptionError('sharedLock', withoutSecrets(sharedLock), 'a "postgres:" URL');
   }
@@ -129,8 +139,12 @@ export function checkHostOptions(options: HostOptions): CheckedHostOptions {
   const home = resolve(options.home);
   return {
     home,
-    ledgerFile: ledgerFile(home, options.ledger ?? 'ledger.db'),
+    ledger: {
+      url: isShared ? ledgerUrl : ledgerFile(home, ledgerUrl),
+      ...(options.postgres === undefined ? {} : { postgres: options.postgres }),
+    },
     sharedLock,
+    keepsSharedLock: isShared,
     settings: resolveSettings({
       environment,
       options: { ...options.settings, agentSurvival: options.survival },
@@ -150,7 +164,11 @@ export function checkHostOptions(options: HostOptions): CheckedHostOptions {
 function ledgerFile(home: string, ledger: string): string {
   const scheme = /^([a-z]+):/i.exec(ledger)?.[1]?.toLowerCase();
   if (ledger === '' || (scheme !== undefined && scheme !== 'sqlite')) {
-    throw new HostOptionError('ledger', withoutSecrets(ledger), 'a file path or a "sqlite:" URL');
+    throw new HostOptionError(
+      'ledger',
+      withoutSecrets(ledger),
+      'a file path, a "sqlite:" URL or a "postgres:" URL',
+    );
   }
   return resolve(home, scheme === undefined ? ledger : ledger.slice('sqlite:'.length));
 }

@@ -13,7 +13,15 @@ export {
   SessionRecoveringError,
 } from '@holdfast/recovery';
 export type { Execution, HistorySetting, Liveness, RecoveryEvent, RecoveryReport } from '@holdfast/recovery';
-export type { SessionRecord, StoredEvent, TaskRecord, TurnRecord } from '@holdfast/turn-ledger';
+export { LedgerUnavailableError } from '@holdfast/turn-ledger';
+export type {
+  LedgerUnavailableReason,
+  PostgresOptions,
+  SessionRecord,
+  StoredEvent,
+  TaskRecord,
+  TurnRecord,
+} from '@holdfast/turn-ledger';
 export { closeOnSignals } from './close-on-signals.ts';
 export { createHost } from './create-host.ts';
 export {

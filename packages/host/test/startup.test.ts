@@ -112,6 +112,7 @@ it('exports what is named here and nothing else', () => {
   "HostClosedError",
   "HostOptionError",
   "InstallationLockedError",
+  "LedgerUnavailableError",
   "LockFileUnusableError",
   "OwnershipLostError",
   "PromptUnresolvedError",

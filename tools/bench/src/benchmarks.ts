@@ -1,6 +1,7 @@
 import type { TestHome } from '@holdfast/testbeds';
 import { compareAdoption } from './adoption/compare-adoption.ts';
 import type { Comparison } from './comparison.ts';
+import { compareLedger, LEDGER_DATABASES } from './ledger/compare-ledger.ts';
 import { compareRelay } from './relay/compare-relay.ts';
 import { LOAD_NAMES } from './relay/loads.ts';
 
@@ -27,5 +28,10 @@ export const BENCHMARKS: readonly Benchmark[] = [
   ...LOAD_NAMES.map((load) => ({
     name: `relay-${load}`,
     run: async (home: TestHome, { runs, share }: Extent) => await compareRelay(home, { load, runs, share }),
+  })),
+  ...LEDGER_DATABASES.map((database) => ({
+    name: `ledger-${database}`,
+    run: async (home: TestHome, { runs, share }: Extent) =>
+      await compareLedger(home, { database, runs, share }),
   })),
 ];

@@ -31,6 +31,7 @@ export async function launchSession(
   { runId, signal }: LaunchOptions,
 ): Promise<LiveExecution> {
   const { sessionId, taskId, workspacePath, agentProfileId } = session;
+  services.patience.assertCertain();
   await admitLaunch(services, session, signal);
   const profile = agentNamed(services, agentProfileId);
   const executionId = services.newId();
@@ -171,13 +172,17 @@ function sessionNotLoaded(error: unknown): boolean {
 }
 
 async function takeDown(
-  { ledger, events }: HostServices,
+  { ledger, patience, events, closed }: HostServices,
   { server, instance }: LaunchedInstance,
   executionId: string,
 ): Promise<void> {
   try {
     await server.client.call('deleteInstance', { instanceId: instance.instanceId });
-    await ledger.executionWriter.end(executionId, 'launch_failed');
+    await patience.nowOrLater(
+      `the end of the row of ${executionId}`,
+      async () => await ledger.executionWriter.end(executionId, 'launch_failed'),
+      closed,
+    );
   } catch (error) {
     // Its row stays, so the next recovery sees the instance and deals with it.
     events.publish({ name: 'host.error', what: `taking down the launch ${executionId}`, error });

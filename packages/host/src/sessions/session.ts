@@ -86,8 +86,9 @@ export class Session {
   /**
    * Starts a turn with a text or with ACP content blocks, and an agent first where the session has none (with its history
    * where the agent can load it). Resolves as soon as the prompt is accepted. Throws {@link TurnInProgressError},
-   * `SessionRecoveringError`, `AgentUnstoppableError`, `AgentNotGoneError`, `AgentStartFailedError`,
-   * `PromptUnresolvedError`, `SessionTakenOverError` or, later than the host, the reason of its end.
+   * `SessionRecoveringError`, `AgentUnstoppableError`, `AgentNotGoneError`, `AgentStartFailedError`, `PromptUnresolvedError`,
+   * `SessionTakenOverError`, `LedgerUnavailableError` (try again when the ledger is back) or, later than the host, the reason of
+   * its end.
    */
   async prompt(content: string | readonly JsonObject[], options: PromptOptions = {}): Promise<Turn> {
     const prompt = this.#pendingPrompt(content, options);

@@ -65,7 +65,13 @@ export class Sessions {
         try {
           await launchSession(services, record, { runId: options.runId ?? null, signal });
         } catch (error) {
-          await services.ledger.sessions.setState(sessionId, 'failed');
+          await services.patience.nowOrLater(
+            `the failed start of session ${sessionId}`,
+            async () => {
+              await services.ledger.sessions.setState(sessionId, 'failed');
+            },
+            services.closed,
+          );
           throw error;
         }
         return new Session(services, record);

@@ -22,7 +22,7 @@ export type LedgerReader = Pick<Kysely<LedgerSchema>, 'selectFrom'>;
 /** One transaction; whoever gets it uses nothing else of the ledger until it ends. */
 export type LedgerTransaction = Pick<
   Transaction<LedgerSchema>,
-  'selectFrom' | 'insertInto' | 'updateTable' | 'deleteFrom'
+  'selectFrom' | 'insertInto' | 'updateTable' | 'deleteFrom' | 'executeQuery' | 'getExecutor'
 >;
 
 type EpochMs = number;
