@@ -2,6 +2,7 @@ export { ERROR_STATUS, isErrorCode, type ErrorCode } from './errors/codes.ts';
 export {
   AgentExit,
   AgentStartPhase,
+  AgentStartReason,
   ControlError,
   ErrorEnvelope,
   invalidRequest,
@@ -45,6 +46,7 @@ export {
 export { Credential, OwnershipDetails } from './operations/ownership.ts';
 export { fillPath } from './operations/path.ts';
 export { PermissionAnswer } from './operations/permissions.ts';
+export { ConfigOptionValue, SESSION_CHANGE_LIMIT_MS, SessionChoice } from './operations/session.ts';
 export {
   EVENTS_PATH,
   OPERATIONS,

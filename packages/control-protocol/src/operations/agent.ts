@@ -3,6 +3,7 @@ import { AgentExit } from '../errors/control-error.ts';
 import { JsonObject } from '../identifiers/json-object.ts';
 import { InstanceParams } from './instances.ts';
 import { operation } from './operation.ts';
+import { SessionChoice } from './session.ts';
 
 /** How to start an agent and open its provider session. */
 export const StartAgent = z.strictObject({
@@ -10,6 +11,7 @@ export const StartAgent = z.strictObject({
   command: z.array(z.string().refine((part) => !part.includes('\0'), 'must not contain NUL')).min(1),
   session: z.discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('new') }),
+    /** Goes on with a conversation: resumed where the agent offers that, else loaded. Its history is no new output. */
     z.strictObject({ kind: z.literal('load'), providerSessionId: z.string().min(1) }),
   ]),
   /** MCP servers in ACP's own shape, handed on as they are. */
@@ -17,6 +19,13 @@ export const StartAgent = z.strictObject({
   modeId: z.string().min(1).optional(),
   modelId: z.string().min(1).optional(),
   authMethodId: z.string().min(1).optional(),
+  /** What was chosen for the session before, set again in this order after mode and model; the start fails where one is refused. */
+  choices: z.array(SessionChoice).max(256).optional(),
+  /** The agent is ended when it and all it started hold more memory than this, in bytes; no limit when left out. */
+  memoryLimitBytes: z
+    .int()
+    .min(16 * 1024 * 1024)
+    .optional(),
   /** `ask` waits for the backend, `allow` answers the agent's requests at once with its first `allow_*` option. */
   approval: z.enum(['ask', 'allow']),
 });
