@@ -8,7 +8,7 @@ import {
 import { agentEnvironment } from '../agent/agent-environment.ts';
 import type { AgentListener } from '../agent/agent-listener.ts';
 import type { Exit } from '../agent/agent-process.ts';
-import type { Agent } from '../agent/agent.ts';
+import type { Agent, AgentFault } from '../agent/agent.ts';
 import { StderrTail } from '../agent/stderr-tail.ts';
 import { within } from '../ports/clock.ts';
 import type { InstanceSurroundings } from './surroundings.ts';
@@ -31,8 +31,8 @@ export interface EndedAgent extends Exit {
   readonly expected: boolean;
   /** Its last lines on stderr. */
   readonly stderr: string[];
-  /** Why its output was given up, or null when it came to its own end. */
-  readonly protocolError: string | null;
+  /** Why the server ended it on its own account, or null when it did not. */
+  readonly fault: AgentFault | null;
 }
 
 type AgentState =
@@ -214,10 +214,9 @@ export class AgentSlot {
   /** Hands the end on, in the order in which it belongs into the journal; does not wait for room there. */
   async #settle(agent: Agent, exit: Exit, expected: boolean): Promise<void> {
     const { surroundings, instanceId, onEnded } = this.#options;
-    const output = await agent.outputEnd;
+    await agent.outputEnd;
     const stderr = this.#stderr.read().lines.slice(-EXIT_STDERR_LINES);
-    const protocolError = output.kind === 'broken' ? output.message : null;
-    onEnded({ ...exit, expected, stderr, protocolError });
+    onEnded({ ...exit, expected, stderr, fault: agent.fault });
     surroundings.log.info({ instanceId, ...exit, expected }, 'an agent has ended');
   }
 

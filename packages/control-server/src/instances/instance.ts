@@ -5,6 +5,7 @@ import {
   type Instance as InstanceDescription,
   type Prompt,
   type Reconstruction,
+  type SessionChoice,
   type StartAgent,
   type StartedAgent,
 } from '@holdfast/control-protocol';
@@ -18,6 +19,7 @@ import { Turns } from '../turns/turns.ts';
 import { Workspace } from '../workspace/workspace.ts';
 import { Activity } from './activity.ts';
 import { AgentSlot, type EndedAgent } from './agent-slot.ts';
+import { choiceFailure } from './choice-failure.ts';
 import { exitOutcome } from './exit-outcome.ts';
 import { isIdle } from './idle-rule.ts';
 import type { InstanceSurroundings } from './surroundings.ts';
@@ -133,6 +135,16 @@ export class Instance {
     return await this.#slot.stop();
   }
 
+  /** Chooses mode, model or an option of the session; throws the `ControlError` that says why that is not done. */
+  async choose(choice: SessionChoice): Promise<void> {
+    const agent = this.#slot.ready();
+    try {
+      await agent.choose(choice);
+    } catch (error) {
+      throw choiceFailure(error, choice);
+    }
+  }
+
   /** Accepts a prompt; the answer is the id of its turn. */
   prompt({ promptGeneration, content }: Prompt): string {
     const agent = this.#slot.ready();
@@ -244,15 +256,10 @@ export class Instance {
   // Nothing here waits for room: the journal takes events in the order in which they were handed to it.
   #agentEnded(ended: EndedAgent): void {
     const { active } = this.turns;
-    const { code, signal, stderr, expected, protocolError } = ended;
-    if (protocolError !== null) {
+    const { code, signal, stderr, expected, fault } = ended;
+    if (fault !== null) {
       const promptGeneration = active?.promptGeneration ?? 0;
-      void this.#publish({
-        type: 'agent_error',
-        code: 'agent_protocol_error',
-        message: protocolError,
-        promptGeneration,
-      });
+      void this.#publish({ type: 'agent_error', ...fault, promptGeneration });
     }
     if (active !== null) void this.turns.settle(active.turnId, exitOutcome(ended));
     void this.permissions.cancelAll('agent_exited');

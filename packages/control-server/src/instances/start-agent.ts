@@ -2,9 +2,14 @@ import type { StartAgent, StartedAgent } from '@holdfast/control-protocol';
 import { AgentGoneError } from '../agent/acp-connection.ts';
 import type { Exit } from '../agent/agent-process.ts';
 import { Agent, type AgentOptions } from '../agent/agent.ts';
-import { AgentProtocolError } from '../agent/open-session.ts';
 import type { Clock } from '../ports/clock.ts';
-import { StartAbortedError, StartTimeoutError, startFailure, type StartPhase } from './start-failure.ts';
+import {
+  AgentFaultError,
+  StartAbortedError,
+  StartTimeoutError,
+  startFailure,
+  type StartPhase,
+} from './start-failure.ts';
 
 /** How long an agent has to answer `initialize`, and how long to open its session: heavy agents take seconds of CPU. */
 export interface StartBudgets {
@@ -39,11 +44,12 @@ export async function attemptStart(
       phase = next;
       if (next === 'session') deadline.restart(limits.budgets.sessionMs);
     });
-    const started = await Promise.race([opening, deadline.passed, brokenOutput(agent)]);
+    const started = await Promise.race([opening, deadline.passed, blamed(agent)]);
     return { agent, started };
   } catch (error) {
     const exit = agent === null ? null : await endFailed(agent, error);
-    throw startFailure(error, phase, exit);
+    const fault = agent?.fault ?? null;
+    throw startFailure(fault === null ? error : new AgentFaultError(fault), phase, exit);
   } finally {
     deadline.cancel();
   }
@@ -57,10 +63,10 @@ async function endFailed(agent: Agent, error: unknown): Promise<Exit | null> {
   return exit;
 }
 
-/** Rejects when the agent's output breaks; an output that merely ends fails the request that waits for it. */
-async function brokenOutput(agent: Agent): Promise<never> {
-  const end = await agent.outputEnd;
-  if (end.kind === 'broken') throw new AgentProtocolError(end.message);
+/** Rejects when the agent is given up; an output that merely ends fails the request that waits for it. */
+async function blamed(agent: Agent): Promise<never> {
+  await agent.outputEnd;
+  if (agent.fault !== null) throw new AgentFaultError(agent.fault);
   return await new Promise<never>(() => undefined);
 }
 
