@@ -39,6 +39,7 @@ const ownProcess: OwnProcess = {
   closeInput: () => {
     livesOn = true;
     process.stdin.destroy();
+    closeSync(0); // which Node leaves open
   },
 };
 
