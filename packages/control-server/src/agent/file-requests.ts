@@ -22,10 +22,15 @@ export async function answerFileRequest(
     const fields = isJsonObject(params) ? params : {};
     const result =
       method === FROM_AGENT.readTextFile ? await read(files, fields) : await write(files, fields);
-    return result === null ? failed(RPC_ERROR.invalidParams, SHAPES[method] ?? '') : { kind: 'result', result };
+    return result === null
+      ? failed(RPC_ERROR.invalidParams, SHAPES[method] ?? '')
+      : { kind: 'result', result };
   } catch (error) {
     if (!(error instanceof FileAccessError)) return failed(RPC_ERROR.internal, 'The file system failed.');
-    return failed(error.code === 'not_found' ? RPC_ERROR.resourceNotFound : RPC_ERROR.invalidParams, error.message);
+    return failed(
+      error.code === 'not_found' ? RPC_ERROR.resourceNotFound : RPC_ERROR.invalidParams,
+      error.message,
+    );
   }
 }
 
