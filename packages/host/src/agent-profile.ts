@@ -9,4 +9,6 @@ export interface AgentProfile extends RecoveredProfile {
   readonly modelId: string | null;
   readonly authMethodId: string | null;
   readonly approval: 'ask' | 'allow';
+  /** In bytes; null for none. */
+  readonly memoryLimitBytes: number | null;
 }

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import type { SessionChoice } from '@holdfast/control-protocol';
 
 /** The errors of the host: each has a stable `code` and its facts as fields. */
 abstract class HostError extends Error {
@@ -184,6 +185,49 @@ export class AgentStartFailedError extends HostError {
     super(`agent ${agent} of session ${sessionId} did not start: ${cause.message}`, { cause });
     this.sessionId = sessionId;
     this.agent = agent;
+  }
+}
+
+function describeChoice(choice: SessionChoice): string {
+  switch (choice.kind) {
+    case 'mode':
+      return `mode ${choice.modeId}`;
+    case 'model':
+      return `model ${choice.modelId}`;
+    case 'config_option':
+      return `option ${choice.optionId} = ${inspect(choice.value)}`;
+  }
+}
+
+/** The agent does not take the mode, model or option: the session stays as it was. */
+export class ChoiceRefusedError extends HostError {
+  override readonly name = 'ChoiceRefusedError';
+  readonly code = 'choice_refused';
+  readonly sessionId: string;
+  readonly choice: SessionChoice;
+
+  constructor(sessionId: string, choice: SessionChoice, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`${describeChoice(choice)} was not taken by the agent of session ${sessionId}: ${why}`, { cause });
+    this.sessionId = sessionId;
+    this.choice = choice;
+  }
+}
+
+/** Whether the agent took the mode, model or option is not known, and it is not kept for its next start. */
+export class ChoiceUnresolvedError extends HostError {
+  override readonly name = 'ChoiceUnresolvedError';
+  readonly code = 'choice_unresolved';
+  readonly sessionId: string;
+  readonly choice: SessionChoice;
+
+  constructor(sessionId: string, choice: SessionChoice, cause: unknown) {
+    super(
+      `the agent of session ${sessionId} did not say whether it took ${describeChoice(choice)}; set it again`,
+      { cause },
+    );
+    this.sessionId = sessionId;
+    this.choice = choice;
   }
 }
 

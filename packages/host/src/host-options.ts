@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import {
   Id,
+  StartAgent,
   resolveSettings,
   type JsonObject,
   type SettingName,
@@ -39,6 +40,11 @@ export interface AgentOptions {
   readonly authMethodId?: string;
   /** `ask` (the default) leaves permission requests to the host; `allow` grants them at once. */
   readonly approval?: 'ask' | 'allow';
+  /**
+   * The agent is ended, with an `agent_error` event, when it and all it started hold more memory than this, in bytes, at least
+   * 16 MiB; looked at once a second. What processes share counts for each. Default: no limit.
+   */
+  readonly memoryLimitBytes?: number;
 }
 
 /** What {@link createHost} takes. */
@@ -186,6 +192,17 @@ function checkAgent(name: string, agent: AgentOptions): AgentProfile {
     throw new HostOptionError(`agents.${name}.agentId`, agentId, 'a name');
   }
   const command = checkCommand(`agents.${name}.command`, agent.command);
+  const { memoryLimitBytes } = agent;
+  if (
+    memoryLimitBytes !== undefined &&
+    !StartAgent.shape.memoryLimitBytes.safeParse(memoryLimitBytes).success
+  ) {
+    throw new HostOptionError(
+      `agents.${name}.memoryLimitBytes`,
+      memoryLimitBytes,
+      'a whole number of bytes, at least 16777216 (16 MiB)',
+    );
+  }
   return {
     agentId,
     command,
@@ -200,6 +217,7 @@ function checkAgent(name: string, agent: AgentOptions): AgentProfile {
     modelId: agent.modelId ?? null,
     authMethodId: agent.authMethodId ?? null,
     approval: agent.approval ?? 'ask',
+    memoryLimitBytes: memoryLimitBytes ?? null,
   };
 }
 

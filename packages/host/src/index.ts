@@ -1,9 +1,11 @@
 export { SettingError } from '@holdfast/control-protocol';
 export type {
+  ConfigOptionValue,
   DirectoryEntry,
   Instance,
   InstanceEvent,
   PermissionRequest,
+  SessionChoice,
   TurnOutcome,
 } from '@holdfast/control-protocol';
 export {
@@ -26,6 +28,8 @@ export { closeOnSignals } from './close-on-signals.ts';
 export { createHost } from './create-host.ts';
 export {
   AgentStartFailedError,
+  ChoiceRefusedError,
+  ChoiceUnresolvedError,
   HomeUnusableError,
   HostClosedError,
   HostOptionError,

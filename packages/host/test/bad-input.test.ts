@@ -43,6 +43,11 @@ describe('createHost with input that it cannot take', () => {
       'agents.a.command = [] is not accepted',
     ],
     [
+      'a memory limit that no agent could keep',
+      { agents: { a: { command: ['x'], memoryLimitBytes: 512 } } },
+      'agents.a.memoryLimitBytes = 512 is not accepted; it must be a whole number of bytes, at least 16777216',
+    ],
+    [
       'a setting out of range',
       { settings: { detachedEventLimit: 0 } },
       'agentctl.detachedEventLimit = "0" (from option detachedEventLimit) is not accepted; it must be a whole number from 1 to 10000',

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, jest } from '@jest/globals';
-import { processIsAlive, until } from '@holdfast/testbeds';
+import { processIsAlive, until, waitForExit } from '@holdfast/testbeds';
 import { ManualClock } from '../support/manual-clock.ts';
 import {
   InstanceOf,
@@ -105,5 +105,26 @@ describe('nothing of an agent is left, children that ignore SIGTERM, daemons and
     expect(events.at(-1)?.event).toMatchObject({ code: 9, expected: false });
     await instance.untilIt('the agent to be forgotten', (it) => it.agentPid === null);
     expect(await alive(pids)).toEqual([]);
+  });
+
+  it('but what cannot be found; the end of the agent does not wait for that', async () => {
+    await using owned = await ownedServer();
+    const instance = await InstanceOf.create(owned);
+    await instance.start();
+    await using stream = await instance.attach(0);
+    const file = owned.home.path('workspace', 'pids');
+    const command = ['env', '-i', process.execPath, PROGRAM, 'flood', file];
+    await instance.prompt(
+      1,
+      { step: 'child', command, ownSession: true, ownOutput: true },
+      { step: 'waitFor', file: 'pids' },
+      { step: 'crash', exitCode: 9 },
+    );
+    const events = await readUntil(stream, isType('agent_exited'));
+    const pid = Number(/^child: (\d+)$/.exec(textsOf(events)[0] ?? '')?.[1]);
+    await instance.untilIt('the agent to be forgotten', (it) => it.agentPid === null);
+    expect(processIsAlive(pid)).toBe(true);
+    process.kill(pid, 'SIGKILL');
+    await waitForExit(pid, { withinMs: 5000, reason: 'it was killed' });
   });
 });

@@ -1,4 +1,9 @@
-import { ControlError, type StartedAgent } from '@holdfast/control-protocol';
+import {
+  ControlError,
+  type AgentStartReason,
+  type SessionChoice,
+  type StartedAgent,
+} from '@holdfast/control-protocol';
 import type { ControlClient } from '@holdfast/control-protocol/client';
 import type { LaunchedInstance } from '@holdfast/executor-contract';
 import { RUN_ID_VARIABLE, createExecution } from '@holdfast/recovery';
@@ -114,10 +119,15 @@ async function startWithHistory(
   { server, instance }: LaunchedInstance,
   signal: AbortSignal,
 ): Promise<StartedAgent> {
-  const { agentProfileId, sessionId, providerSessionId } = session;
+  const { agentProfileId, sessionId, providerSessionId, choices } = session;
   const profile = agentNamed(services, agentProfileId);
   const start = async (kind: 'new' | 'load', load: string): Promise<StartedAgent> =>
-    await callStart(server.client, instance.instanceId, profile, kind === 'new' ? null : load, signal);
+    await callStart(
+      server.client,
+      instance.instanceId,
+      { profile, choices, load: kind === 'new' ? null : load },
+      signal,
+    );
   try {
     if (providerSessionId === null) return await start('new', '');
     const load = async (): Promise<StartedAgent | undefined> => {
@@ -142,33 +152,41 @@ async function startWithHistory(
 async function callStart(
   client: ControlClient,
   instanceId: string,
-  profile: AgentProfile,
-  providerSessionId: string | null,
+  how: {
+    readonly profile: AgentProfile;
+    readonly choices: readonly SessionChoice[];
+    readonly load: string | null;
+  },
   signal: AbortSignal,
 ): Promise<StartedAgent> {
+  const { profile, choices, load } = how;
+  const { modeId, modelId, authMethodId, memoryLimitBytes } = profile;
+  // What was chosen for the session stands in place of the profile's.
+  const isChosen = (kind: SessionChoice['kind']): boolean => choices.some((choice) => choice.kind === kind);
   return await client.call(
     'startAgent',
     {
       instanceId,
-      command: [...(providerSessionId === null ? profile.command : profile.continuationCommand)],
-      session: providerSessionId === null ? { kind: 'new' } : { kind: 'load', providerSessionId },
+      command: [...(load === null ? profile.command : profile.continuationCommand)],
+      session: load === null ? { kind: 'new' } : { kind: 'load', providerSessionId: load },
       mcpServers: [...profile.mcpServers],
       approval: profile.approval,
-      ...(profile.modeId === null ? {} : { modeId: profile.modeId }),
-      ...(profile.modelId === null ? {} : { modelId: profile.modelId }),
-      ...(profile.authMethodId === null ? {} : { authMethodId: profile.authMethodId }),
+      ...(modeId === null || isChosen('mode') ? {} : { modeId }),
+      ...(modelId === null || isChosen('model') ? {} : { modelId }),
+      ...(authMethodId === null ? {} : { authMethodId }),
+      ...(choices.length === 0 ? {} : { choices: [...choices] }),
+      ...(memoryLimitBytes === null ? {} : { memoryLimitBytes }),
     },
     { timeoutMs: START_TIMEOUT_MS, signal },
   );
 }
 
+const NOT_LOADED: readonly AgentStartReason[] = ['session_not_found', 'load_not_supported'];
+
 /** The agent runs, but has no session of that name any more, or never could load one. */
 function sessionNotLoaded(error: unknown): boolean {
-  return (
-    error instanceof ControlError &&
-    error.code === 'agent_start_failed' &&
-    error.details?.['phase'] === 'session'
-  );
+  const reason = error instanceof ControlError ? error.details?.['reason'] : undefined;
+  return NOT_LOADED.some((known) => known === reason);
 }
 
 async function takeDown(

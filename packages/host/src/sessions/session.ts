@@ -1,8 +1,10 @@
 import {
   ControlError,
+  type ConfigOptionValue,
   type Instance,
   type JsonObject,
   type PermissionRequest,
+  type SessionChoice,
 } from '@holdfast/control-protocol';
 import type { Execution } from '@holdfast/recovery';
 import type { SessionRecord, StoredEvent } from '@holdfast/turn-ledger';
@@ -11,6 +13,7 @@ import type { Turn } from '../turns/turn.ts';
 import { cancelTurn } from './cancel-turn.ts';
 import { assertGone } from '../liveness/admit-launch.ts';
 import { sessionLiveness, type SessionLiveness } from '../liveness/session-liveness.ts';
+import { checkChoice, choose } from './choose.ts';
 import type { HostServices } from './host-services.ts';
 import type { LiveExecution } from './live-execution.ts';
 import type { PendingPrompt } from './pending-prompts.ts';
@@ -132,6 +135,54 @@ export class Session {
       runId: options.runId ?? null,
       signal: unlessClosed(this.#services, options.signal),
     };
+  }
+
+  /**
+   * Sets the mode of the agent's session. Resolves when the agent has confirmed it and the ledger has it: whenever an agent is
+   * started for the session from then on, by whichever host, it is set again, and a start in which the agent refuses it fails.
+   * While no agent runs it is only kept for the next start. Throws {@link ChoiceRefusedError} (the session stays as it was),
+   * {@link ChoiceUnresolvedError} (the agent did not say), {@link HostOptionError} or `SessionTakenOverError`.
+   */
+  async setMode(modeId: string): Promise<void> {
+    await this.#choose(checkChoice('modeId', modeId, { kind: 'mode', modeId }));
+  }
+
+  /** Sets the model, as {@link Session.setMode} does the mode. */
+  async setModel(modelId: string): Promise<void> {
+    await this.#choose(checkChoice('modelId', modelId, { kind: 'model', modelId }));
+  }
+
+  /** Sets one of the options that the agent offers (`session_config` tells of them), as {@link Session.setMode} does the mode. */
+  async setConfigOption(optionId: string, value: ConfigOptionValue): Promise<void> {
+    const choice = { kind: 'config_option', optionId, value } as const;
+    await this.#choose(checkChoice('config option', { optionId, value }, choice));
+  }
+
+  /**
+   * Forgets what was set: from its next start on the agent has what its profile says. For a session whose agent does not start
+   * because it no longer takes it. What an agent that runs has, it keeps.
+   */
+  async forgetChoices(): Promise<void> {
+    const { sessionGuard, ledger, closed } = this.#services;
+    await sessionGuard.hold(
+      this.id,
+      async () => {
+        assertOurs(this.#services, this.id);
+        await ledger.sessions.setChoices(this.id, []);
+      },
+      { signal: closed },
+    );
+  }
+
+  async #choose(choice: SessionChoice): Promise<void> {
+    const { sessionGuard, closed } = this.#services;
+    await sessionGuard.hold(
+      this.id,
+      async () => {
+        await choose(this.#services, await this.record(), choice);
+      },
+      { signal: closed },
+    );
   }
 
   /**

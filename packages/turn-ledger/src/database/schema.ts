@@ -48,6 +48,8 @@ interface SessionsTable {
   state: (typeof SESSION_STATES)[number];
   /** The agent's own name for the conversation, as JSON: agents choose it freely. */
   provider_session_id: JsonText | null;
+  /** What was chosen for the agent's session, in order. */
+  choices: JsonText;
   metadata: JsonText;
   task_environment_id: string | null;
   /** The `ordinal` of its latest turn. */

@@ -44,6 +44,7 @@ eachDatabase((database) => {
         taskEnvironmentId: null,
         state: 'starting',
         providerSessionId: null,
+        choices: [],
         createdAt: '1970-01-01T00:00:01.000Z',
         updatedAt: '1970-01-01T00:00:01.000Z',
       });
@@ -78,6 +79,24 @@ eachDatabase((database) => {
       });
       await ledger.sessions.setProviderSession('s1', null);
       expect(await ledger.sessions.get('s1')).toMatchObject({ providerSessionId: null });
+    });
+
+    it('keep what was chosen for them, in its order, and nothing else', async () => {
+      await using ledger = await openLedger({ url: await database.fresh() });
+      await ledger.sessions.create(aSession('s1'));
+      const choices = [
+        { kind: 'config_option', optionId: 'effort', value: 'high\0\uDC00' },
+        { kind: 'mode', modeId: 'plan' },
+        { kind: 'config_option', optionId: 'verbose', value: false },
+        { kind: 'model', modelId: 'large' },
+      ] as const;
+      await ledger.sessions.setChoices('s1', choices);
+      expect((await ledger.sessions.get('s1'))?.choices).toEqual(choices);
+      await ledger.sessions.setChoices('s1', []);
+      expect((await ledger.sessions.get('s1'))?.choices).toEqual([]);
+      await rejection(ledger.sessions.setChoices('s2', []), UnknownSessionError);
+      const unknown = ledger.sessions.setChoices('s1', [{ kind: 'mode', modeId: '' }]);
+      expect((await rejection(unknown, LedgerInputError)).message).toMatch(/modeId/);
     });
 
     it('are refused when known already, and when not known', async () => {
