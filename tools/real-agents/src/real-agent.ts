@@ -23,6 +23,8 @@ export interface RealAgent {
   readonly package: AgentPackage;
   /** The tool that runs a shell command; the agent is set up to ask before it does. */
   readonly shellTool: string;
+  /** A mode that it does not start in. */
+  readonly otherMode: string;
   /** What it looks for outside in spite of all settings, as the endpoint notes it. */
   readonly looksFor: readonly RegExp[];
   setUp(surroundings: AgentSurroundings): Promise<AgentSetup>;

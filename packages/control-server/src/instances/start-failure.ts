@@ -87,9 +87,7 @@ export function startFailure(error: unknown, phase: StartPhase, exit: Exit | nul
     return new ControlError('agent_start_failed', `The agent was stopped during ${phase}.`, { phase, exit });
   }
   const why =
-    phase === 'spawn'
-      ? `its program cannot be run (${systemCode(error) ?? 'unknown'})`
-      : `it ended (${exitWords(exit)})`;
+    phase === 'spawn' ? `its program cannot be run (${systemCode(error) ?? 'unknown'})` : exitWords(exit);
   return new ControlError('agent_start_failed', `The agent failed during ${phase}: ${why}.`, { phase, exit });
 }
 
@@ -98,6 +96,7 @@ function agentError(said: RpcError | null): { readonly agentError?: RpcError } {
 }
 
 function exitWords(exit: Exit | null): string {
-  if (exit === null || (exit.code === null && exit.signal === null)) return 'how is not known';
-  return exit.signal === null ? `exit code ${String(exit.code)}` : `signal ${exit.signal}`;
+  if (exit === null) return 'how is not known';
+  if (exit.signal !== null) return `it ended (signal ${exit.signal})`;
+  return exit.code === null ? 'it closed its output' : `it ended (exit code ${String(exit.code)})`;
 }

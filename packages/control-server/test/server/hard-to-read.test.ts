@@ -287,6 +287,18 @@ describe('an agent that is of no more use', () => {
     expect(await noiseIn(owned)).toEqual({ not_json: [1] });
   });
 
+  it('may close its output while it starts', async () => {
+    await using owned = await ownedServer();
+    const instance = await InstanceOf.create(owned);
+    const command = ['sh', '-c', 'exec 1>&-; echo $$ > pid; exec sleep 600'];
+    await expect(instance.start({ command })).rejects.toMatchObject({
+      code: 'agent_start_failed',
+      message: 'The agent failed during initialize: it closed its output.',
+    });
+    const pid = Number(await readFile(owned.home.path('workspace', 'pid'), 'utf8'));
+    expect(processIsAlive(pid)).toBe(false);
+  });
+
   it('may close its input while it starts', async () => {
     await using owned = await ownedServer({ startBudgets: { initializeMs: 30_000, sessionMs: 30_000 } });
     const instance = await InstanceOf.create(owned);

@@ -255,6 +255,18 @@ describe('a choice while the journal is full', () => {
     ]);
   });
 
+  it('leaves none of what the agent tells out either', async () => {
+    await using owned = await ownedServer({ settings: FULL_AT_ONE });
+    const instance = await running(owned, {});
+    const usage = (used: number) => ({ step: 'usage', used, size: 9 }) as const;
+    await instance.prompt(1, usage(1), usage(2), usage(3));
+    await instance.untilIt('the producer to be paused', ({ journal }) => journal.paused);
+    await using stream = await instance.attach(0);
+    const events = await readUntil(stream, isType('turn_ended'));
+    expect(events.filter(isType('context_window')).map(({ event }) => event['used'])).toEqual([1, 2, 3]);
+    expect(events.filter(isType('session_update'))).toHaveLength(3);
+  });
+
   it.each(['stopAgent', 'deleteInstance', 'shutdown'] as const)(
     'that stands behind output which nobody reads ends with %s [CONTRACT-12, CONTRACT-13]',
     async (stop) => {

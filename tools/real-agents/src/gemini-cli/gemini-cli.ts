@@ -23,6 +23,7 @@ export const geminiCli: RealAgent = {
     installScripts: { '@github/keytar': false, 'node-pty': false },
   },
   shellTool: 'run_shell_command',
+  otherMode: 'plan',
   looksFor: [],
   setUp: async ({ program, folder, model }) => {
     const environment = await agentEnvironment({ folder, model });

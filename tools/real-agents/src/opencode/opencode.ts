@@ -12,6 +12,7 @@ export const opencode: RealAgent = {
     installScripts: { 'opencode-ai': true },
   },
   shellTool: 'bash',
+  otherMode: 'plan',
   // The package that its plugins would use.
   looksFor: [/^CONNECT registry\.[\w.]+:443$/],
   setUp: async ({ program, folder, model }) => ({
