@@ -58,7 +58,14 @@ export type HostEvent =
   /** A session's agent is gone; the next prompt starts another. */
   | { readonly name: 'session.ended'; readonly sessionId: string; readonly why: string }
   /** An agent was started for a session that had one before: with its history, or without. */
-  | { readonly name: 'session.restarted'; readonly sessionId: string; readonly history: 'loaded' | 'lost' }
+  | { readonly name: 'session.restarted'; readonly sessionId: string; readonly history: 'loaded' }
+  | {
+      readonly name: 'session.restarted';
+      readonly sessionId: string;
+      readonly history: 'lost';
+      /** Why the agent did not go on with the conversation. */
+      readonly why: string;
+    }
   /** A failure that no call could report; work goes on. */
   | { readonly name: 'host.error'; readonly what: string; readonly error: unknown };
 

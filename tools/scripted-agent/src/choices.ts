@@ -71,14 +71,6 @@ export class Choices {
   /** The configuration options with their current values, as ACP shows them. */
   options(): ReadonlyArray<{ readonly id: string; readonly [field: string]: unknown }> {
     const { models, configOptions } = this.#behaviour;
-    const select = (id: string, category: string, values: readonly string[], currentValue: string) => ({
-      id,
-      name: id,
-      category,
-      type: 'select',
-      currentValue,
-      options: values.map((value) => ({ value, name: value })),
-    });
     return [
       ...(models === 'option' ? [select('model', 'model', MODELS, this.#model)] : []),
       ...(configOptions === true
@@ -89,6 +81,11 @@ export class Choices {
         : []),
     ];
   }
+}
+
+function select(id: string, category: string, values: readonly string[], currentValue: string) {
+  const options = values.map((value) => ({ value, name: value }));
+  return { id, name: id, category, type: 'select', currentValue, options };
 }
 
 function model(id: string): object {

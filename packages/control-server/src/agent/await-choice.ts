@@ -27,14 +27,14 @@ export async function awaitChoice(
   chosen: Promise<void>,
   exited: Promise<unknown>,
 ): Promise<void> {
-  let isAnswered = false;
-  const onAnswer = (): void => {
-    isAnswered = true;
-  };
-  const answered = chosen.then(onAnswer, onAnswer);
+  const answered = chosen.then(
+    () => true,
+    () => true,
+  );
   const gone = exited.then(async () => await within(clock, LAST_ANSWER_MS, answered));
-  const inTime = await within(clock, SESSION_CHANGE_LIMIT_MS, Promise.race([answered, gone]));
+  const isAnswered = Promise.race([answered, gone]);
+  const inTime = await within(clock, SESSION_CHANGE_LIMIT_MS, isAnswered);
   if (!inTime) throw new AgentSilentError(SESSION_CHANGE_LIMIT_MS);
-  if (!isAnswered) throw new AgentGoneError('the choice');
+  if (!(await isAnswered)) throw new AgentGoneError('the choice');
   await chosen;
 }

@@ -26,15 +26,26 @@ export async function endFamily(
     const isGrace = clock.now() < graceOver;
     running = merge(await stillRunning(running), await findFamily(family));
     signal(isGrace ? 'SIGTERM' : 'SIGKILL', family.leader, running);
-    // Asked once they have the time of the grace; what comes after them is looked for when they are gone.
-    while (isGrace && running.length > 0 && clock.now() < graceOver) {
-      await pause(clock, LOOK_EVERY_MS);
-      running = await stillRunning(running);
-    }
+    // Who was asked has the time of the grace; who comes after them is looked for when they are gone.
+    if (isGrace) running = await untilEnded(running, clock, graceOver);
     emptyLooks = running.length === 0 ? emptyLooks + 1 : 0;
     if (emptyLooks === EMPTY_LOOKS || clock.now() >= killOver) return running;
     await pause(clock, LOOK_EVERY_MS);
   }
+}
+
+/** Waits for these to end, but not longer than until `until`; gives those that have not. */
+async function untilEnded(
+  entries: readonly ProcessEntry[],
+  clock: Clock,
+  until: number,
+): Promise<readonly ProcessEntry[]> {
+  let running = entries;
+  while (running.length > 0 && clock.now() < until) {
+    await pause(clock, LOOK_EVERY_MS);
+    running = await stillRunning(running);
+  }
+  return running;
 }
 
 /** Signals these, the leader's group as one. */

@@ -114,10 +114,12 @@ function modelEvents({ models, configOptions }: SessionState): CoveredEvent[] {
 }
 
 /** The values of a select option; those in groups as well. */
-function valuesOf(option: JsonObject | undefined): unknown[] {
-  const options: unknown = option?.['options'];
-  if (!Array.isArray(options)) return [];
-  return options.flatMap((entry: unknown) =>
-    isJsonObject(entry) && Array.isArray(entry['options']) ? entry['options'] : [entry],
+function valuesOf(option: JsonObject | undefined): readonly unknown[] {
+  return listOf(option?.['options']).flatMap((entry) =>
+    isJsonObject(entry) && Array.isArray(entry['options']) ? listOf(entry['options']) : [entry],
   );
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }

@@ -267,7 +267,7 @@ describe('an agent that is of no more use', () => {
       { type: 'agent_exited', expected: false },
     ]);
     await waitForExit(agentPid, { withinMs: 10_000, reason: 'it is of no more use' });
-    await instance.untilIt('another agent to be possible', (it) => it.agentPid === null);
+    await instance.untilIt('another agent to be possible', ({ agentPid: pid }) => pid === null);
     await instance.start();
   });
 

@@ -34,7 +34,7 @@ describe('an agent with a memory limit', () => {
     const child = /^child: (\d+)$/.exec(textsOf(events)[0] ?? '')?.[1];
     const within = { withinMs: 10_000, reason: 'it took too much memory' };
     for (const pid of [agentPid, Number(child ?? agentPid)]) await waitForExit(pid, within);
-    await instance.untilIt('another agent to be possible', (it) => it.agentPid === null);
+    await instance.untilIt('another agent to be possible', ({ agentPid: pid }) => pid === null);
     await instance.start({ memoryLimitBytes: LIMIT });
   });
 

@@ -103,7 +103,7 @@ describe('nothing of an agent is left, children that ignore SIGTERM, daemons and
       outcome: { stopReason: 'agent_exited' },
     });
     expect(events.at(-1)?.event).toMatchObject({ code: 9, expected: false });
-    await instance.untilIt('the agent to be forgotten', (it) => it.agentPid === null);
+    await instance.untilIt('the agent to be forgotten', ({ agentPid: pid }) => pid === null);
     expect(await alive(pids)).toEqual([]);
   });
 
@@ -122,7 +122,7 @@ describe('nothing of an agent is left, children that ignore SIGTERM, daemons and
     );
     const events = await readUntil(stream, isType('agent_exited'));
     const pid = Number(/^child: (\d+)$/.exec(textsOf(events)[0] ?? '')?.[1]);
-    await instance.untilIt('the agent to be forgotten', (it) => it.agentPid === null);
+    await instance.untilIt('the agent to be forgotten', ({ agentPid }) => agentPid === null);
     expect(processIsAlive(pid)).toBe(true);
     process.kill(pid, 'SIGKILL');
     await waitForExit(pid, { withinMs: 5000, reason: 'it was killed' });

@@ -130,19 +130,23 @@ async function startWithHistory(
     );
   try {
     if (providerSessionId === null) return await start('new', '');
-    const load = async (): Promise<StartedAgent | undefined> => {
-      if (profile.history === 'none') return undefined;
+    /** What was loaded, or why nothing was. */
+    const load = async (): Promise<StartedAgent | string> => {
+      if (profile.history === 'none') return 'The agent is to start without its history.';
       try {
         return await start('load', providerSessionId);
       } catch (error) {
-        if (profile.history === 'required' || !sessionNotLoaded(error)) throw error;
-        return undefined;
+        if (profile.history === 'required' || !isNotLoaded(error)) throw error;
+        return error.message;
       }
     };
     const loaded = await load();
-    const started = loaded ?? (await start('new', ''));
-    const history = loaded === undefined ? 'lost' : 'loaded';
-    services.events.publish({ name: 'session.restarted', sessionId, history });
+    if (typeof loaded !== 'string') {
+      services.events.publish({ name: 'session.restarted', sessionId, history: 'loaded' });
+      return loaded;
+    }
+    const started = await start('new', '');
+    services.events.publish({ name: 'session.restarted', sessionId, history: 'lost', why: loaded });
     return started;
   } catch (error) {
     throw error instanceof ControlError ? new AgentStartFailedError(sessionId, agentProfileId, error) : error;
@@ -184,9 +188,9 @@ async function callStart(
 const NOT_LOADED: readonly AgentStartReason[] = ['session_not_found', 'load_not_supported'];
 
 /** The agent runs, but has no session of that name any more, or never could load one. */
-function sessionNotLoaded(error: unknown): boolean {
-  const reason = error instanceof ControlError ? error.details?.['reason'] : undefined;
-  return NOT_LOADED.some((known) => known === reason);
+function isNotLoaded(error: unknown): error is ControlError {
+  if (!(error instanceof ControlError)) return false;
+  return NOT_LOADED.some((known) => known === error.details?.['reason']);
 }
 
 async function takeDown(

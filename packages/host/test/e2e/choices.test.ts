@@ -48,7 +48,7 @@ describe('what is chosen for a session', () => {
         expect(await chosen(first)).toEqual({ opened: 'new', ...expected });
         const told = (await first.allEvents('one')).map(({ event }) => event);
         expect(told).toContainEqual({ type: 'session_config_changed', optionId: 'verbose', value: true });
-        expect(told.filter(({ type }) => type === 'session_model').at(-1)).toMatchObject({
+        expect(told.findLast(({ type }) => type === 'session_model')).toMatchObject({
           currentModelId: 'large',
         });
         // The last of each, in the order in which they were made.
@@ -205,6 +205,7 @@ describe('a conversation that is to be loaded', () => {
         name: 'session.restarted',
         sessionId: 'one',
         history: 'lost',
+        why: 'The agent cannot load conversations; start it with a new session.',
       });
       await fourth.close('stop');
     },

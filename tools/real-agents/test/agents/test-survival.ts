@@ -34,7 +34,9 @@ interface OrphanedAgent {
 }
 
 /** The state of a turn and the stop reason of its outcome. */
-type TurnEnd = [string, string];
+type TurnEnd = readonly [string, string];
+
+const COMPLETED: TurnEnd = ['completed', 'end_turn'];
 
 const said =
   (text: string) =>
@@ -131,7 +133,7 @@ export function testSurvival(agent: RealAgent): void {
     backend: Backend,
     pid: number,
     text: string,
-    outcomes: readonly Readonly<TurnEnd>[] = [],
+    turns: readonly TurnEnd[] = backend.all('outcome').map(() => COMPLETED),
   ): Promise<void> {
     await measurements.noteMemory('agent memory, MB', [pid, ...descendants(pid)]);
     await measurements.noteMemory('control server memory, MB', [parentOf(pid)]);
@@ -142,13 +144,11 @@ export function testSurvival(agent: RealAgent): void {
     expect(stored.events.map(({ position }) => position)).toEqual(stored.events.map(({ seq }) => seq));
     expect(saidText(eventsOf(stored, 'session_update').map(({ update }) => update))).toBe(text);
     const ended = eventsOf(stored, 'turn_ended');
-    if (outcomes.length === 0) expect(ended).toHaveLength(backend.all('outcome').length);
+    expect(ended).toHaveLength(turns.length);
     expect(ended.map(({ promptGeneration }) => promptGeneration)).toEqual(
       ended.map((_event, index) => index + 1),
     );
-    expect(stored.turns.map(({ state, outcome }) => [state, outcome?.stopReason])).toEqual(
-      outcomes.length === 0 ? ended.map(() => ['completed', 'end_turn']) : outcomes,
-    );
+    expect(stored.turns.map(({ state, outcome }) => [state, outcome?.stopReason])).toEqual(turns);
     expect(backend.all('error')).toEqual([]);
     expect(model.strangers.filter((request) => !agent.looksFor.some((known) => known.test(request)))).toEqual(
       [],
@@ -243,7 +243,7 @@ export function testSurvival(agent: RealAgent): void {
     await backend.tells('outcome', ({ turnId }) => turnId === second);
     await expectWholeSession(backend, orphan.pid, `${chunkTexts(30).join('')}And on.`, [
       ['cancelled', 'cancelled'],
-      ['completed', 'end_turn'],
+      COMPLETED,
     ]);
   });
 
@@ -257,6 +257,7 @@ export function testSurvival(agent: RealAgent): void {
       const turnId = await first.prompt(modelScript([{ say: 'Before. ' }]));
       await first.tells('outcome', (told) => told.turnId === turnId);
     }
+    await agent.loadable();
     await using backend = await startBackend();
     pid = (await backend.tells('up')).agentPid ?? 0;
     const family = [pid, ...descendants(pid)];
@@ -267,12 +268,9 @@ export function testSurvival(agent: RealAgent): void {
     const turnId = await backend.prompt(modelScript([{ say: 'After.' }]));
     expect(await backend.tells('restarted')).toMatchObject({ history: 'loaded' });
     await backend.tells('outcome', (told) => told.turnId === turnId);
-    expect(model.calls.filter(({ kind }) => kind === 'scripted').at(-1)?.answersBefore).toBe(1);
+    expect(model.calls.findLast(({ kind }) => kind === 'scripted')?.answersBefore).toBe(1);
     pid = await agentPidOf(backend);
-    await expectWholeSession(backend, pid, 'Before. After.', [
-      ['completed', 'end_turn'],
-      ['completed', 'end_turn'],
-    ]);
+    await expectWholeSession(backend, pid, 'Before. After.', [COMPLETED, COMPLETED]);
   });
 
   it('is held back when it says more than is kept for nobody, and loses nothing', async () => {
