@@ -50,7 +50,7 @@ export class ScriptedAgent implements Receiver {
       case 'session/new':
         return this.#newSession(paramsOf(params));
       case 'session/load':
-        return await this.#loadSession(paramsOf(params));
+        return await this.#loadSession(paramsOf(params), answered);
       case 'session/resume':
         return this.#resumeSession(paramsOf(params));
       case 'session/set_mode':
@@ -97,13 +97,17 @@ export class ScriptedAgent implements Receiver {
     return { sessionId: id, ...session.choices.offered() };
   }
 
-  async #loadSession(params: Record<string, unknown>): Promise<object> {
+  async #loadSession(params: Record<string, unknown>, answered: Promise<void>): Promise<object> {
     this.#admitSession();
     if (this.#behaviour.loadSession === false) {
       throw new RpcError(-32601, 'The scripted agent was told not to offer "session/load".');
     }
     const { session, history } = this.#reopen(params, 'load');
-    for (const update of history) await session.sendUnremembered(update);
+    const replay = async (): Promise<void> => {
+      for (const update of history) await session.sendUnremembered(update);
+    };
+    if (this.#behaviour.lateReplay === true) void answered.then(replay);
+    else await replay();
     return session.choices.offered();
   }
 

@@ -21,6 +21,8 @@ export interface StartBehaviour {
   readonly loadSession?: boolean;
   /** Offers `session/resume` as well, which replays nothing. */
   readonly resume?: boolean;
+  /** Replays a session that is loaded after the answer to that, not before. */
+  readonly lateReplay?: boolean;
   /** The code in answer to a session that it does not know; -32002 unless told. */
   readonly unknownSessionCode?: number;
   /** Offers the models `small` and `large`: as a list with `session/set_model`, or as a configuration option of that category. */
@@ -58,6 +60,7 @@ const CHECKS: FieldChecks<StartBehaviour> = {
   protocolVersion: 'number?',
   loadSession: 'flag?',
   resume: 'flag?',
+  lateReplay: 'flag?',
   unknownSessionCode: 'number?',
   models: 'text?',
   configOptions: 'flag?',

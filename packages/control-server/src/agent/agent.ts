@@ -66,7 +66,7 @@ export class Agent {
     family: ProcessFamily,
     start: StartAgent,
   ) {
-    const { log, instanceId, listener } = options;
+    const { log, instanceId, listener, clock } = options;
     this.pid = agentProcess.pid;
     this.#options = options;
     this.#process = agentProcess;
@@ -78,8 +78,8 @@ export class Agent {
       },
       untakenBytes: () => agentProcess.untakenBytes,
     });
-    const { approval } = start;
-    this.#incoming = new Incoming({ connection: this.#connection, listener, approval, log, instanceId });
+    const facts = { listener, log, instanceId, clock, approval: start.approval };
+    this.#incoming = new Incoming({ connection: this.#connection, ...facts });
     this.#stopMemoryWatch = this.#watchMemory(start.memoryLimitBytes);
     void agentProcess.exited.then((exit) => {
       this.#exit = exit;
@@ -113,9 +113,7 @@ export class Agent {
     const opened = await openSession(this.#connection, start, {
       cwd,
       onPhase,
-      onReplay: (replaying) => {
-        this.#incoming.replaying = replaying;
-      },
+      replay: this.#incoming.replay,
       onSession: (session) => {
         this.#incoming.session = session;
       },

@@ -2,6 +2,7 @@ import type { StartAgent } from '@holdfast/control-protocol';
 import type { Log } from '../diagnostics/log.ts';
 import { allowingOption } from '../permissions/permission-desk.ts';
 import type { AskedPermission } from '../permissions/permissions.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { AcpConnection, AgentInbox } from './acp-connection.ts';
 import { permissionResult, readPermission, updateEvents } from './acp-mapping.ts';
 import { isJsonObject, type NoiseKind, type RpcId } from './acp-message.ts';
@@ -10,6 +11,7 @@ import type { AgentListener } from './agent-listener.ts';
 import type { AgentSession } from './agent-session.ts';
 import { answerFileRequest, isFileRequest } from './file-requests.ts';
 import { NoiseLog } from './noise-log.ts';
+import { Replay } from './replay.ts';
 
 type Answering = Pick<AcpConnection, 'answer' | 'respond' | 'refuseMethod' | 'refuseParams'>;
 
@@ -17,8 +19,7 @@ type Answering = Pick<AcpConnection, 'answer' | 'respond' | 'refuseMethod' | 're
 export class Incoming implements AgentInbox {
   /** The open session, once it is. */
   session: AgentSession | null = null;
-  /** What an agent replays while it loads a session is history, not new output. */
-  replaying = false;
+  readonly replay: Replay;
   readonly #connection: Answering;
   readonly #listener: AgentListener;
   readonly #approval: StartAgent['approval'];
@@ -32,7 +33,9 @@ export class Incoming implements AgentInbox {
     readonly approval: StartAgent['approval'];
     readonly log: Log;
     readonly instanceId: string;
+    readonly clock: Clock;
   }) {
+    this.replay = new Replay(parts.clock);
     this.#connection = parts.connection;
     this.#listener = parts.listener;
     this.#approval = parts.approval;
@@ -42,7 +45,7 @@ export class Incoming implements AgentInbox {
   async onNotification(method: string, params: unknown): Promise<void> {
     const update = isJsonObject(params) ? params['update'] : undefined;
     if (method === FROM_AGENT.update && isJsonObject(update)) {
-      if (this.replaying) return;
+      if (this.replay.takes(update)) return;
       for (const event of updateEvents(update)) await this.#listener.publish(event);
       await this.session?.notice(update);
       return;

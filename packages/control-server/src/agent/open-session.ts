@@ -10,14 +10,14 @@ import { attachmentAttempt, continuationOf, readAgentInfo, readSession } from '.
 import { ACP_VERSION, RPC_ERROR, TO_AGENT } from './acp-methods.ts';
 import type { AgentListener } from './agent-listener.ts';
 import { AgentSession } from './agent-session.ts';
+import type { Replay } from './replay.ts';
 import { AgentProtocolError, AuthenticationError, SessionNotLoadedError } from './open-session-errors.ts';
 
 /** What opening a session needs to know and whom it tells. */
 export interface OpenSessionOptions {
   readonly cwd: string;
   readonly onPhase: (phase: AgentStartPhase) => void;
-  /** True from the request for a load to its answer, both in wire order. */
-  readonly onReplay: (replaying: boolean) => void;
+  readonly replay: Pick<Replay, 'begin' | 'answered' | 'over'>;
   /** The session is open; called in wire order, before anything that the agent says of it. */
   readonly onSession: (session: AgentSession) => void;
   readonly listener: Pick<AgentListener, 'publish' | 'publishLossy'>;
@@ -119,6 +119,7 @@ class Opening {
 
   async open(capabilities: JsonObject): Promise<StartedAgent['session']> {
     const { session } = this.#start;
+    const { replay } = this.#options;
     if (session.kind === 'new') return await this.#request(TO_AGENT.newSession, null);
     const continuation = continuationOf(capabilities);
     if (continuation === null) throw new SessionNotLoadedError('load_not_supported', null);
@@ -126,26 +127,26 @@ class Opening {
       if (continuation === 'resume') {
         return await this.#request(TO_AGENT.resumeSession, session.providerSessionId);
       }
-      this.#options.onReplay(true);
-      return await this.#request(TO_AGENT.loadSession, session.providerSessionId);
+      replay.begin();
+      const loaded = await this.#request(TO_AGENT.loadSession, session.providerSessionId);
+      await replay.over();
+      return loaded;
     } catch (error) {
       if (isAnswer(error, [RPC_ERROR.methodNotFound])) {
         throw new SessionNotLoadedError('load_not_supported', error.rpcError);
       }
       if (isAnswer(error, NOT_FOUND)) throw new SessionNotLoadedError('session_not_found', error.rpcError);
       throw error;
-    } finally {
-      this.#options.onReplay(false);
     }
   }
 
   async #request(method: string, continuedId: string | null): Promise<StartedAgent['session']> {
-    const { listener, cwd, onReplay, onSession } = this.#options;
+    const { listener, cwd, replay, onSession } = this.#options;
     const sessionId = continuedId === null ? {} : { sessionId: continuedId };
     const params = { cwd, mcpServers: this.#start.mcpServers, ...sessionId };
     let opened: StartedAgent['session'] | undefined;
     await this.#connection.request(method, params, (result) => {
-      onReplay(false);
+      replay.answered();
       opened = readSession(result, continuedId);
       if (opened === undefined) return;
       this.#session = new AgentSession(this.#connection, listener, opened);

@@ -30,6 +30,7 @@ async function stopped(
 describe('a conversation that an agent goes on with', () => {
   it.each([
     ['loaded, with its history not told again', {}, 'load'],
+    ['loaded, when its history is told again after the answer', { lateReplay: true }, 'load'],
     ['resumed where the agent offers that', { resume: true }, 'resume'],
     ['resumed where the agent offers nothing else', { resume: true, loadSession: false }, 'resume'],
   ] as const)('is %s', async (_how, behaviour, opened) => {

@@ -36,10 +36,7 @@ export function checkChoice(option: string, value: unknown, choice: SessionChoic
 }
 
 /** A choice goes to the end: what was chosen before of the same thing is over, and it may change what others stand for. */
-export function withChoice(
-  choices: readonly SessionChoice[],
-  choice: SessionChoice,
-): readonly SessionChoice[] {
+function withChoice(choices: readonly SessionChoice[], choice: SessionChoice): readonly SessionChoice[] {
   return [...choices.filter((other) => subjectOf(other) !== subjectOf(choice)), choice];
 }
 

@@ -270,7 +270,8 @@ export function testSurvival(agent: RealAgent): void {
     await backend.tells('outcome', (told) => told.turnId === turnId);
     expect(model.calls.findLast(({ kind }) => kind === 'scripted')?.answersBefore).toBe(1);
     pid = await agentPidOf(backend);
-    await expectWholeSession(backend, pid, 'Before. After.', [COMPLETED, COMPLETED]);
+    const text = `${agent.saysOfMode}Before. ${agent.saysOfMode}After.`;
+    await expectWholeSession(backend, pid, text, [COMPLETED, COMPLETED]);
   });
 
   it('is held back when it says more than is kept for nobody, and loses nothing', async () => {
