@@ -135,6 +135,9 @@ describe('requests that are not valid', () => {
       return { command: ['x'], session: { kind: 'new' }, mcpServers: [], approval: 'ask' };
     if (name === 'confirm') return { rotationId: 1 };
     if (name === 'answerPermission') return { optionId: 'x' };
+    if (name === 'setSessionMode') return { modeId: 'm' };
+    if (name === 'setSessionModel') return { modelId: 'm' };
+    if (name === 'setSessionConfigOption') return { optionId: 'o', value: true };
     if (name === 'setWorkspaceRoots') return { workspaceSourceRoots: [] };
     return { turnId: 't' };
   };
