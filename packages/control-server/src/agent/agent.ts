@@ -45,6 +45,7 @@ export interface AgentFault {
 
 // One exit is awaited before it is reported; an agent that only closed its output or its input has none.
 const EXIT_LIMIT_MS = 1000;
+
 /** A running agent: its process, the connection to it and all that it started. */
 export class Agent {
   readonly pid: number;

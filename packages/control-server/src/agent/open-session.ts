@@ -43,18 +43,19 @@ export async function openSession(
   onPhase('session');
   for (const mcpServer of start.mcpServers) listener.publishLossy(attachmentAttempt(mcpServer));
   const opening = new Opening(connection, start, options);
+  let session: StartedAgent['session'];
   try {
-    const session = await opening.open(agent.capabilities);
-    for (const choice of choicesOf(start)) {
-      onPhase(choice.kind);
-      await opening.session.choose(choice);
-    }
-    return { agent, session };
+    session = await opening.open(agent.capabilities);
   } catch (error) {
     if (!isAnswer(error, [RPC_ERROR.authenticationRequired])) throw error;
     onPhase('authenticate');
     throw new AuthenticationError('The agent wants to be authenticated first', authMethodIds, error.rpcError);
   }
+  for (const choice of choicesOf(start)) {
+    onPhase(choice.kind);
+    await opening.session.choose(choice);
+  }
+  return { agent, session };
 }
 
 // Terminals are not offered: the agent runs its own commands.
