@@ -59,7 +59,7 @@ export class Agent {
   readonly #stopMemoryWatch: () => void;
   #exit: Exit | null = null;
   #fault: AgentFault | null = null;
-  #isEnding = false;
+  readonly #ends: Promise<void>[] = [];
 
   private constructor(
     options: AgentOptions,
@@ -86,7 +86,7 @@ export class Agent {
       this.#exit = exit;
       this.#stopMemoryWatch();
       // What it left running has nobody any more, and may hold its output open.
-      if (!this.#isEnding) void this.end();
+      if (this.#ends.length === 0) void this.end();
     });
     void agentProcess.inputBroken.then(async () => {
       await this.#inputBroke();
@@ -166,11 +166,28 @@ export class Agent {
 
   /**
    * Ends the process and all that it started. What it started is listed first, then `beforeSignals` may still talk to it, then
-   * its stdin closes and the signals go out. Never rejects.
+   * its stdin closes and the signals go out. Resolves when every end that was begun is over: one that goes on would take the
+   * next agent of the instance for something that this one left. Never rejects.
    */
   async end(beforeSignals?: () => Promise<void>, graceMs = this.#options.stopGraceMs): Promise<void> {
+    this.#ends.push(this.#endOnce(beforeSignals, graceMs));
+    await Promise.all(this.#ends);
+  }
+
+  /** Lets go of the pipes once nothing more is wanted from them. */
+  release(): void {
+    this.#stopMemoryWatch();
+    this.#process.release();
+  }
+
+  get #session(): AgentSession {
+    const { session } = this.#incoming;
+    if (session === null) throw new TypeError('the session of the agent is not open');
+    return session;
+  }
+
+  async #endOnce(beforeSignals: (() => Promise<void>) | undefined, graceMs: number): Promise<void> {
     const { clock, log, instanceId } = this.#options;
-    this.#isEnding = true;
     this.#stopMemoryWatch();
     try {
       const listed = await findFamily(this.#family);
@@ -187,18 +204,6 @@ export class Agent {
     }
   }
 
-  /** Lets go of the pipes once nothing more is wanted from them. */
-  release(): void {
-    this.#stopMemoryWatch();
-    this.#process.release();
-  }
-
-  get #session(): AgentSession {
-    const { session } = this.#incoming;
-    if (session === null) throw new TypeError('the session of the agent is not open');
-    return session;
-  }
-
   async #read(): Promise<void> {
     try {
       await this.#connection.read(this.#incoming);
@@ -211,7 +216,7 @@ export class Agent {
   /** Nothing can be said to it any more: it ends, or it is of no more use. */
   async #inputBroke(): Promise<void> {
     if (await within(this.#options.clock, EXIT_LIMIT_MS, this.#process.exited)) return;
-    if (this.#isEnding) return;
+    if (this.#ends.length > 0) return;
     this.#blame({ code: 'agent_protocol_error', message: 'The agent closed its input.' });
     await this.end();
   }

@@ -50,6 +50,8 @@ interface AgentEnd {
 
 // An agent's last output is awaited this long before a stop is answered; with a full journal it comes later.
 const LAST_OUTPUT_MS = 2000;
+// What a crashed agent left is gone this long after the grace, unless its output waits for room in the journal.
+const CLEARING_LIMIT_MS = 10_000;
 const EXIT_STDERR_LINES = 20;
 const UNKNOWN_EXIT: Exit = { code: null, signal: null };
 
@@ -58,6 +60,7 @@ export class AgentSlot {
   readonly #options: AgentSlotOptions;
   #state: AgentState = { kind: 'none', status: 'idle' };
   #stderr = new StderrTail();
+  #isClosed = false;
 
   constructor(options: AgentSlotOptions) {
     this.#options = options;
@@ -94,6 +97,10 @@ export class AgentSlot {
 
   /** Starts an agent; resolves when it is ready for prompts. A failed start leaves the place empty. */
   async start(start: StartAgent): Promise<StartedAgent> {
+    await this.#untilCleared();
+    if (this.#isClosed) {
+      throw new ControlError('instance_not_found', `Instance ${this.#options.instanceId} is being stopped.`);
+    }
     if (this.#state.kind !== 'none') {
       throw new ControlError(
         'agent_already_running',
@@ -136,12 +143,20 @@ export class AgentSlot {
    * for room in the journal does not hold up its own end.
    */
   async clear(releaseProducers: () => void): Promise<void> {
+    this.#isClosed = true;
     if (this.#state.kind === 'starting') releaseProducers();
     await this.#abortStart();
     const state = this.#state;
     if (state.kind === 'ready') this.#beginEnd(state.agent, this.#stopInOrder(state.agent, releaseProducers));
     else releaseProducers();
     if (this.#state.kind === 'ending') await this.#state.end.over;
+  }
+
+  /** The end of an agent that ended by itself is told before what it left is gone; who starts another then waits for that. */
+  async #untilCleared(): Promise<void> {
+    if (this.#state.kind !== 'ending' || this.#state.end.expected) return;
+    const { clock, stopGraceMs } = this.#options.surroundings;
+    await within(clock, stopGraceMs + CLEARING_LIMIT_MS, this.#state.end.over);
   }
 
   async #abortStart(): Promise<void> {

@@ -107,6 +107,19 @@ describe('nothing of an agent is left, children that ignore SIGTERM, daemons and
     expect(await alive(pids)).toEqual([]);
   });
 
+  it('before another agent starts, however soon after the end of one that is asked for', async () => {
+    await using owned = await ownedServer();
+    const { instance, pids } = await untidyAgent(owned, ['deaf']);
+    await using stream = await instance.attach(0);
+    const before = await pids();
+    await writeFile(owned.home.path('workspace', 'go'), '');
+    await readUntil(stream, isType('agent_exited'));
+    // The child has its grace now.
+    await instance.start();
+    expect(before.filter((pid) => processIsAlive(pid))).toEqual([]);
+    expect((await instance.describe()).status).toBe('ready');
+  });
+
   it('but what cannot be found; the end of the agent does not wait for that', async () => {
     await using owned = await ownedServer();
     const instance = await InstanceOf.create(owned);
