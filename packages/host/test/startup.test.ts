@@ -108,6 +108,8 @@ it('exports what is named here and nothing else', () => {
   "AgentNotGoneError",
   "AgentStartFailedError",
   "AgentUnstoppableError",
+  "ChoiceRefusedError",
+  "ChoiceUnresolvedError",
   "HomeUnusableError",
   "HostClosedError",
   "HostOptionError",
