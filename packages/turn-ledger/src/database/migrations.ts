@@ -8,6 +8,7 @@ import { createTables } from './migrations/0001-create-tables.ts';
 import { admitUnpromptedTurns } from './migrations/0002-admit-unprompted-turns.ts';
 import { addExecutionEvidence } from './migrations/0003-add-execution-evidence.ts';
 import { addTaskEnvironments } from './migrations/0004-task-environments.ts';
+import { addSessionChoices } from './migrations/0005-session-choices.ts';
 
 /** In the order in which they run; a name is never changed, and a migration never either once it is released. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -15,6 +16,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0002-admit-unprompted-turns': { up: admitUnpromptedTurns },
   '0003-add-execution-evidence': { up: addExecutionEvidence },
   '0004-task-environments': { up: addTaskEnvironments },
+  '0005-session-choices': { up: addSessionChoices },
 };
 
 const MIGRATION_TABLE = 'ledger_migrations';

@@ -38,7 +38,6 @@ async function createSessions(db: Kysely<unknown>): Promise<void> {
       column.notNull().check(sql`state in ('starting', 'running', 'waiting_for_input', 'failed', 'stopped')`),
     )
     .addColumn('provider_session_id', 'text')
-    .addColumn('choices', 'text', (column) => column.notNull())
     .addColumn('metadata', 'text', (column) => column.notNull())
     .addColumn('turn_count', BIG, (column) => column.notNull())
     .addColumn('event_count', BIG, (column) => column.notNull())
