@@ -103,7 +103,9 @@ eachDatabase((database) => {
       }
       for (const column of ['server_id', 'agent_pid', 'agent_start_time'])
         await database.query(url, `alter table executions drop column ${column}`);
-      await database.query(url, "delete from ledger_migrations where name = '0003-add-execution-evidence'");
+      for (const column of ['task_environment_id', 'choices'])
+        await database.query(url, `alter table sessions drop column ${column}`);
+      await database.query(url, "delete from ledger_migrations where name >= '0003-add-execution-evidence'");
       await using ledger = await openLedger({ url });
       expect(await ledger.executionRecords.listLive()).toEqual([
         { ...anExecution('s'), serverId: null, agentProcess: null, sessionMode: 'managed' },
