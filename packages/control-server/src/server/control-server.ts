@@ -44,8 +44,8 @@ export interface ControlServer extends AsyncDisposable {
 }
 
 /**
- * Starts a control server in this process. Rejects with `HomeNotUsableError`, `CannotLogError` or `CannotListenError`, and
- * leaves nothing behind then.
+ * Starts a control server in this process. Rejects with `SettingError`, `HomeNotUsableError`, `CannotLogError` or
+ * `CannotListenError`, and leaves nothing behind then.
  */
 export async function startControlServer(options: ControlServerOptions): Promise<ControlServer> {
   const complete = await completeOptions(options);
