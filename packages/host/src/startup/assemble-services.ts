@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { CAPABILITIES, controlServerEnvironment } from '@holdfast/control-protocol';
+import { REQUIRED_CAPABILITIES, controlServerEnvironment } from '@holdfast/control-protocol';
 import { controlServerCommand } from '@holdfast/control-server';
 import { SessionGuards, createFileSecretStore, createOwnership, systemClock } from '@holdfast/recovery';
 import { ReadyBus, SessionGuard, type Ledger } from '@holdfast/turn-ledger';
@@ -35,7 +35,7 @@ export function assembleServices(checked: CheckedHostOptions, parts: ServicePart
       home,
       records: ledger.controlServers,
       secrets: createFileSecretStore(join(home, 'secrets')),
-      requiredCapabilities: CAPABILITIES,
+      requiredCapabilities: REQUIRED_CAPABILITIES,
       settings,
       onEvent,
     }),
