@@ -1,6 +1,13 @@
 export { freePort } from './free-port.ts';
 export { garbageServer } from './garbage-server.ts';
 export { hungServer } from './hung-server.ts';
+export type { NpmPackage } from './npm-registry/npm-package.ts';
+export {
+  npmRegistry,
+  type NpmRegistry,
+  type RegistryMood,
+  type RegistryRequest,
+} from './npm-registry/npm-registry.ts';
 export { postgresServer, type PostgresServer } from './postgres-server.ts';
 export {
   descendants,
