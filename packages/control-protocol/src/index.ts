@@ -34,7 +34,7 @@ export {
   type ExactPackage,
 } from './npm-runtime/package-spec.ts';
 export { openApiDocument } from './openapi/document.ts';
-export { RepairedRuntime, StartAgent, StartedAgent } from './operations/agent.ts';
+export { RepairedRuntime, StartAgent, StartBudgetMs, StartedAgent } from './operations/agent.ts';
 export { DirectoryEntry, MAX_DIRECTORY_ENTRIES, MAX_FILE_SLICE_BYTES } from './operations/files.ts';
 export { Identity } from './operations/identity.ts';
 export { CreateInstance, Instance, InstanceStatus, Reconstruction } from './operations/instances.ts';

@@ -202,6 +202,7 @@ it('exports what is named here and nothing else', () => {
   "SequencedEvent",
   "SettingError",
   "StartAgent",
+  "StartBudgetMs",
   "StartedAgent",
   "StreamMessage",
   "StreamRequest",

@@ -45,6 +45,17 @@ export type HostEvent =
   | { readonly name: 'session.ended'; readonly sessionId: string; readonly why: string }
   /** An agent was started for a session that had one before: with its history, or without. */
   | { readonly name: 'session.restarted'; readonly sessionId: string; readonly history: 'loaded' | 'lost' }
+  /**
+   * npm's metadata hid the version of an agent that was published meanwhile; it was fetched anew, and the agent runs. `removed`:
+   * a copy that npm had installed was removed on the way. Nothing is to be done.
+   */
+  | {
+      readonly name: 'runtime.repaired';
+      readonly sessionId: string;
+      readonly agent: string;
+      readonly packageSpec: string;
+      readonly removed: boolean;
+    }
   /** A failure that no call could report; work goes on. */
   | { readonly name: 'host.error'; readonly what: string; readonly error: unknown };
 

@@ -1,34 +1,13 @@
 import { resolve } from 'node:path';
-import {
-  Id,
-  resolveSettings,
-  type JsonObject,
-  type SettingName,
-  type Settings,
-} from '@holdfast/control-protocol';
+import { resolveSettings, type SettingName, type Settings } from '@holdfast/control-protocol';
 import type { RuntimeFactory } from '@holdfast/executor-contract';
-import type { AgentProfile } from './agent-profile.ts';
+import { checkAgent, type AgentOptions, type AgentProfile } from './agents/agent-options.ts';
 import { HostOptionError } from './host-errors.ts';
 import type { HostEventListener } from './host-events.ts';
 import { registeredMeterProvider, type MeterProvider } from './metrics/meter.ts';
 import { isPostgresUrl, withoutSecrets } from './startup/postgres-url.ts';
 import type { RecoveringHost } from './startup/recovering-host.ts';
 import type { OnTurnComplete } from './turns/on-turn-complete.ts';
-
-/** How to run one kind of agent. */
-export interface AgentOptions {
-  /** Program and arguments of an ACP agent that speaks over stdio. */
-  readonly command: readonly string[];
-  /** Laid over the control server's small base environment; reaches the agent and nothing else. */
-  readonly environment?: Readonly<Record<string, string>>;
-  /** MCP servers in ACP's own shape. */
-  readonly mcpServers?: readonly JsonObject[];
-  readonly modeId?: string;
-  readonly modelId?: string;
-  readonly authMethodId?: string;
-  /** `ask` (the default) leaves permission requests to the host; `allow` grants them at once. */
-  readonly approval?: 'ask' | 'allow';
-}
 
 /** What {@link createHost} takes. */
 export interface HostOptions {
@@ -143,27 +122,4 @@ function ledgerFile(home: string, ledger: string): string {
     throw new HostOptionError('ledger', withoutSecrets(ledger), 'a file path or a "sqlite:" URL');
   }
   return resolve(home, scheme === undefined ? ledger : ledger.slice('sqlite:'.length));
-}
-
-function checkAgent(name: string, agent: AgentOptions): AgentProfile {
-  if (!Id.safeParse(name).success) {
-    throw new HostOptionError('agents', name, 'names of 1 to 128 characters of A-Z, a-z, 0-9, _ and -');
-  }
-  const { command } = agent;
-  if (!Array.isArray(command) || command.length === 0 || !command.every((part) => typeof part === 'string')) {
-    throw new HostOptionError(
-      `agents.${name}.command`,
-      command,
-      'a program and its arguments, a list of strings',
-    );
-  }
-  return {
-    command,
-    environment: agent.environment ?? {},
-    mcpServers: agent.mcpServers ?? [],
-    modeId: agent.modeId ?? null,
-    modelId: agent.modelId ?? null,
-    authMethodId: agent.authMethodId ?? null,
-    approval: agent.approval ?? 'ask',
-  };
 }

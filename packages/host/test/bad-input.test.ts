@@ -36,6 +36,46 @@ describe('createHost with input that it cannot take', () => {
       'agents.a.command = [] is not accepted',
     ],
     [
+      'an agent with a command and a package',
+      { agents: { a: { command: ['x'], npm: { package: 'x', version: '1.0.0' } } as never } },
+      'agents.a = [ \'command\', \'npm\' ] is not accepted; it must be given either "command" or "npm"',
+    ],
+    [
+      'an agent with neither, its environment left out',
+      { agents: { a: { environment: { KEY: 'word' } } as never } },
+      "agents.a = [ 'environment' ] is not accepted",
+    ],
+    [
+      'a package with a range',
+      { agents: { a: { npm: { package: 'x', version: '^1.0.0' } } } },
+      "agents.a.npm.version = '^1.0.0' is not accepted; it must be one exact version, e.g. 1.2.3: no range and no tag",
+    ],
+    [
+      'a package with a tag',
+      { agents: { a: { npm: { package: 'x', version: 'latest' } } } },
+      "agents.a.npm.version = 'latest' is not accepted",
+    ],
+    [
+      'a package by its path',
+      { agents: { a: { npm: { package: '../x', version: '1.0.0' } } } },
+      "agents.a.npm.package = '../x' is not accepted; it must be the name of a package in a registry",
+    ],
+    [
+      'a package whose name holds a version',
+      { agents: { a: { npm: { package: 'x@2.0.0', version: '1.0.0' } } } },
+      "agents.a.npm.package = 'x@2.0.0' is not accepted",
+    ],
+    [
+      'arguments that are no list',
+      { agents: { a: { npm: { package: 'x', version: '1.0.0', args: 'acp' as never } } } },
+      "agents.a.npm.args = 'acp' is not accepted; it must be a list of strings",
+    ],
+    [
+      'a start budget of no time',
+      { agents: { a: { command: ['x'], startBudgetMs: 10 } } },
+      'agents.a.startBudgetMs = 10 is not accepted; it must be whole milliseconds from 1000 to 3600000',
+    ],
+    [
       'a setting out of range',
       { settings: { detachedEventLimit: 0 } },
       'agentctl.detachedEventLimit = "0" (from option detachedEventLimit) is not accepted; it must be a whole number from 1 to 10000',

@@ -6,6 +6,9 @@ import { PackageSpec } from '../npm-runtime/package-spec.ts';
 import { InstanceParams } from './instances.ts';
 import { operation } from './operation.ts';
 
+/** How long the start of an agent may take: a second to an hour, in milliseconds. */
+export const StartBudgetMs = z.int().min(1000).max(3_600_000);
+
 const StartFields = z.strictObject({
   /** Program and arguments; run without a shell, in the workspace unless `npmRuntime` is given. */
   command: z.array(z.string().refine((part) => !part.includes('\0'), 'must not contain NUL')).min(1),
@@ -20,6 +23,8 @@ const StartFields = z.strictObject({
   authMethodId: z.string().min(1).optional(),
   /** `ask` waits for the backend, `allow` answers the agent's requests at once with its first `allow_*` option. */
   approval: z.enum(['ask', 'allow']),
+  /** From the start of the program to the open session. The server has limits of its own for an agent without one. */
+  startBudgetMs: StartBudgetMs.optional(),
   /**
    * The agent is this package, run by npm: the command is that of `npmRuntimeCommand`. The program is started outside the
    * workspace, so that no project's npm settings have a say; the provider session works in the workspace all the same.

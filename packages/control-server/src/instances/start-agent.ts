@@ -34,10 +34,11 @@ export async function attemptStart(
   const deadline = new PhaseDeadline(options.clock, limits.signal);
   try {
     agent = await Agent.launch(options, start);
-    deadline.restart(limits.budgets.initializeMs);
+    deadline.restart(start.startBudgetMs ?? limits.budgets.initializeMs);
     const opening = agent.open(start, (next) => {
       phase = next;
-      if (next === 'session') deadline.restart(limits.budgets.sessionMs);
+      // A budget of the agent's own covers its whole start.
+      if (next === 'session' && start.startBudgetMs === undefined) deadline.restart(limits.budgets.sessionMs);
     });
     const started = await Promise.race([opening, deadline.passed, brokenOutput(agent)]);
     return { agent, started };

@@ -9,6 +9,7 @@ import { HostLiveness } from '../liveness/host-liveness.ts';
 import type { CheckedHostOptions } from '../host-options.ts';
 import type { HostServices } from '../sessions/host-services.ts';
 import { PendingPrompts } from '../sessions/pending-prompts.ts';
+import { StartsUnderWay } from '../sessions/starts-under-way.ts';
 import { StoredNotice } from '../sessions/stored-notice.ts';
 import { TurnResults, resultOf } from '../turns/turn-results.ts';
 import type { SurvivalCapability } from './capability.ts';
@@ -63,6 +64,7 @@ export function assembleServices(checked: CheckedHostOptions, parts: ServicePart
       events.publish({ name: 'host.error', what: 'what follows the end of a turn', error });
     }),
     pending: new PendingPrompts(),
+    starts: new StartsUnderWay(),
     results: new TurnResults(async (turnId) => {
       const turn = await ledger.turns.get(turnId);
       return turn === null ? undefined : resultOf(turn);
