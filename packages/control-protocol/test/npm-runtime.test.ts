@@ -13,6 +13,51 @@ import {
   requestIssues,
 } from '../src/index.ts';
 
+const REFUSED: Readonly<Record<string, readonly string[]>> = {
+  'no name or no version': [
+    '',
+    '@',
+    'agent',
+    'agent@',
+    '@1.2.3',
+    '@acme/agent',
+    '@acme@1.2.3',
+    'agent@@1.2.3',
+  ],
+  'a tag or a range': ['a@latest', 'a@1', 'a@1.2', 'a@^1.2.3', 'a@~1.2.3', 'a@>=1.2.3', 'a@*', 'a@1.2.x'],
+  'more than one version': ['a@1.2.3 || 2.0.0', 'a@1.2.3 - 2.0.0', 'a@1.2.3@1.2.3'],
+  'a version in other words': ['a@v1.2.3', 'a@=1.2.3', 'a@01.2.3', 'a@1.2.3-01', 'a@1.2.3-', 'a@1.2.3-a..b'],
+  'a version that no registry has': ['a@1.2.3+build', 'a@1.2.3.4', 'a@9007199254740993.0.0', 'a@１.2.3'],
+  'something else than a registry': [
+    'x@npm:a@1.2.3',
+    'a@file:../a',
+    'a@git+ssh://host/x',
+    'a@https://host/x.tgz',
+  ],
+  'another host': ['a@acme/agent', 'acme/agent@1.2.3', 'github:acme/agent@1.2.3', 'https://host/agent@1.2.3'],
+  'a path': ['./a@1.2.3', '../a@1.2.3', '/a@1.2.3', '~/a@1.2.3', '.a@1.2.3', 'C:a@1.2.3', 'a\\b@1.2.3'],
+  'a way out': [
+    '@acme/../a@1.2.3',
+    '@../a@1.2.3',
+    'a..b@1.2.3',
+    '@acme/a/x@1.2.3',
+    '@acme//a@1.2.3',
+    '@/a@1.2.3',
+  ],
+  'an archive': ['a.tgz@1.2.3', '@acme/a.TAR@1.2.3', 'a.tar.gz@1.2.3', 'a@1.2.3-a.tgz', 'a@1.2.3-a.tar'],
+  'a name that npm refuses': [
+    'node_modules@1.2.3',
+    'favicon.ico@1.2.3',
+    '_a@1.2.3',
+    'Agent@1.2.3',
+    'ä@1.2.3',
+  ],
+  'an option': ['-a@1.2.3', '--agent@1.2.3', '@-acme/a@1.2.3'],
+  'white space or NUL': [' a@1.2.3', 'a@1.2.3 ', 'a @1.2.3', 'a@1.2.3\n', 'a@1.2.3\0', 'a\0b@1.2.3'],
+  'characters with a meaning elsewhere': ['a%2fb@1.2.3', "a'b@1.2.3", 'a$b@1.2.3', 'a*@1.2.3', 'a~@1.2.3'],
+  'too long': [`${'a'.repeat(215)}@1.2.3`, `a@1.0.0-${'a'.repeat(80)}`],
+};
+
 describe('an exact package spec', () => {
   it.each([
     ['agent@1.2.3', 'agent', '1.2.3'],
@@ -24,89 +69,18 @@ describe('an exact package spec', () => {
     expect(parsePackageSpec(spec)).toEqual({ name, version });
   });
 
-  it.each([
-    ...[
-      '',
-      '@',
-      'agent',
-      'agent@',
-      '@1.2.3',
-      '@acme/agent',
-      '@acme@1.2.3',
-      'agent@@1.2.3',
-      'agent@1.2.3@1.2.3',
-    ],
-    ...['agent@latest', 'agent@1', 'agent@1.2', 'agent@^1.2.3', 'agent@~1.2.3', 'agent@>=1.2.3', 'agent@*'],
-    ...[
-      'agent@1.2.x',
-      'agent@1.2.3 || 2.0.0',
-      'agent@1.2.3 - 2.0.0',
-      'agent@v1.2.3',
-      'agent@=1.2.3',
-      'agent@',
-    ],
-    ...[
-      'agent@01.2.3',
-      'agent@1.2.3-01',
-      'agent@1.2.3-',
-      'agent@1.2.3-a..b',
-      'agent@1.2.3+build',
-      'agent@1.2.3.4',
-    ],
-    ...['agent@9007199254740993.0.0', `agent@1.0.0-${'a'.repeat(80)}`],
-    ...['x@npm:agent@1.2.3', 'agent@file:../agent', 'agent@git+ssh://host/x', 'agent@https://host/x.tgz'],
-    ...['agent@acme/agent', 'acme/agent@1.2.3', 'github:acme/agent@1.2.3', 'https://host/agent@1.2.3'],
-    ...['./agent@1.2.3', '../agent@1.2.3', '/agent@1.2.3', '~/agent@1.2.3', '.agent@1.2.3', 'C:agent@1.2.3'],
-    ...[
-      '@acme/../agent@1.2.3',
-      '@../agent@1.2.3',
-      'a..b@1.2.3',
-      '@acme/agent/x@1.2.3',
-      '@acme//agent@1.2.3',
-      '@/a@1.2.3',
-    ],
-    ...[
-      'agent.tgz@1.2.3',
-      '@acme/agent.TAR@1.2.3',
-      'agent.tar.gz@1.2.3',
-      'agent@1.2.3-a.tgz',
-      'agent@1.2.3-a.tar',
-    ],
-    ...[
-      'node_modules@1.2.3',
-      'favicon.ico@1.2.3',
-      '_agent@1.2.3',
-      '-agent@1.2.3',
-      '--agent@1.2.3',
-      '@-acme/a@1.2.3',
-    ],
-    ...[
-      ' agent@1.2.3',
-      'agent@1.2.3 ',
-      'agent @1.2.3',
-      'agent@1.2.3\n',
-      'agent@1.2.3\0',
-      'a\0gent@1.2.3',
-      'a\\b@1.2.3',
-    ],
-    ...[
-      'Agent@1.2.3',
-      'ägent@1.2.3',
-      'agent@１.2.3',
-      'a%2fb@1.2.3',
-      "a'b@1.2.3",
-      'a$b@1.2.3',
-      `${'a'.repeat(215)}@1.2.3`,
-    ],
-  ])('is not %j [RUNTIME-002.4]', (spec) => {
-    expect(parsePackageSpec(spec)).toBeUndefined();
-  });
+  it.each(Object.entries(REFUSED).flatMap(([why, specs]) => specs.map((spec) => [spec, why] as const)))(
+    'is not %j: %s [RUNTIME-002.4]',
+    (spec) => {
+      expect(parsePackageSpec(spec)).toBeUndefined();
+    },
+  );
 
   it('is put together again as it was', () => {
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom(...'@/.-_ab01~:\0 ') }), (spec) => {
+      fc.property(fc.stringMatching(/^[@/.ab01~: -]{0,12}$/), (spec) => {
         const parsed = parsePackageSpec(spec);
-        if (parsed !== undefined) expect(`${parsed.name}@${parsed.version}`).toBe(spec);
+        return parsed === undefined || `${parsed.name}@${parsed.version}` === spec;
       }),
       { numRuns: 5000 },
     );

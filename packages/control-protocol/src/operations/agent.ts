@@ -111,6 +111,7 @@ export const agentOperations = {
     errors: [
       'instance_not_found',
       'agent_already_running',
+      'agent_not_running',
       'invalid_package_spec',
       'runtime_in_use',
       'unsafe_cache_root',
