@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, lstat, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemCode } from '../ports/system-error.ts';
-import { lstatIfThere, unsafe } from './npm-cache.ts';
+import { lstatIfThere, unsafe } from './cache-root.ts';
 
 /** Where npm keeps what it installed to run it, within its cache. */
 const TREES = '_npx';

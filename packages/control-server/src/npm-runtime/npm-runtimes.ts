@@ -2,12 +2,13 @@ import { userInfo } from 'node:os';
 import { ControlError, type RepairedRuntime } from '@holdfast/control-protocol';
 import type { Log } from '../diagnostics/log.ts';
 import type { Clock } from '../ports/clock.ts';
+import { askNpmForCache } from './ask-for-cache.ts';
+import { checkCacheRoot } from './cache-root.ts';
 import { ColdStarts } from './cold-starts.ts';
 import { executionKey } from './execution-key.ts';
 import { isInstalled, removeExecutionTree, type Removal } from './execution-tree.ts';
 import { withFetchLimits } from './fetch-limits.ts';
 import { prepareNeutralDirectory } from './neutral-directory.ts';
-import { askNpmForCache, checkCacheRoot } from './npm-cache.ts';
 
 /** For whom something is done to a package that npm runs. */
 export interface RuntimeRequest {
