@@ -8,6 +8,12 @@ import { createHost, type HostOptions } from '../src/index.ts';
 
 const agents = { scripted: { command: scriptedAgentCommand() } };
 
+/** What the types do not let pass, but JavaScript does. */
+function untyped(given: unknown): Partial<HostOptions> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- this is the point
+  return { agents: given } as Partial<HostOptions>;
+}
+
 describe('createHost with input that it cannot take', () => {
   it.each<[string, Partial<HostOptions>, string]>([
     ['no home', { home: '' }, "home = '' is not accepted; it must be the path of a directory"],
@@ -37,12 +43,12 @@ describe('createHost with input that it cannot take', () => {
     ],
     [
       'an agent with a command and a package',
-      { agents: { a: { command: ['x'], npm: { package: 'x', version: '1.0.0' } } as never } },
+      untyped({ a: { command: ['x'], npm: { package: 'x', version: '1.0.0' } } }),
       'agents.a = [ \'command\', \'npm\' ] is not accepted; it must be given either "command" or "npm"',
     ],
     [
       'an agent with neither, its environment left out',
-      { agents: { a: { environment: { KEY: 'word' } } as never } },
+      untyped({ a: { environment: { KEY: 'word' } } }),
       "agents.a = [ 'environment' ] is not accepted",
     ],
     [
@@ -67,7 +73,7 @@ describe('createHost with input that it cannot take', () => {
     ],
     [
       'arguments that are no list',
-      { agents: { a: { npm: { package: 'x', version: '1.0.0', args: 'acp' as never } } } },
+      untyped({ a: { npm: { package: 'x', version: '1.0.0', args: 'acp' } } }),
       "agents.a.npm.args = 'acp' is not accepted; it must be a list of strings",
     ],
     [

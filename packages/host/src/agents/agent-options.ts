@@ -7,6 +7,7 @@ import {
   type NpmPreference,
 } from '@holdfast/control-protocol';
 import { HostOptionError } from '../host-errors.ts';
+import { FIRST_PREFERENCE } from './npm-preferences.ts';
 
 /** What every kind of agent may be given. */
 interface AgentSettings {
@@ -71,9 +72,6 @@ export interface AgentProfile {
   /** Null leaves it to the control server. */
   readonly startBudgetMs: number | null;
 }
-
-/** What an agent is started with first: npm asks the registry for what it has no copy of, and for nothing else. */
-export const FIRST_PREFERENCE: NpmPreference = '--prefer-offline';
 
 /** The command of an agent with one of npm's preferences; they differ in nothing else (RUNTIME-001.4). */
 export function commandWith({ command, npm }: AgentProfile, preference: NpmPreference): readonly string[] {

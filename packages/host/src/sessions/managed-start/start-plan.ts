@@ -1,5 +1,5 @@
 import type { NpmPreference } from '@holdfast/control-protocol';
-import { FIRST_PREFERENCE } from '../../agents/agent-options.ts';
+import { FIRST_PREFERENCE, RETRY_PREFERENCE } from '../../agents/npm-preferences.ts';
 
 /** Whether npm's installed copy of an agent can be removed where the agent runs. */
 export type RepairAbility =
@@ -47,7 +47,7 @@ export type StartEvent<Started> =
 /** The preference of npm's that goes with each start. */
 export const PREFERENCES = {
   starting: FIRST_PREFERENCE,
-  starting_again: '--prefer-online',
+  starting_again: RETRY_PREFERENCE,
 } as const satisfies Record<string, NpmPreference>;
 
 /**
