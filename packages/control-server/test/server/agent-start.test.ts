@@ -103,7 +103,7 @@ describe('the start of an agent', () => {
     expect(await instance.describe()).toMatchObject({ status: 'idle', agentPid: null });
   });
 
-  it('fails when the agent takes longer than its own budget, in whatever phase', async () => {
+  it('fails when the agent takes longer than its own budget', async () => {
     await using owned = await ownedServer();
     const instance = await instanceThat(owned, { silent: true });
     await expect(instance.start({ startBudgetMs: 1000 })).rejects.toThrow(
