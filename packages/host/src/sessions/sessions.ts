@@ -62,7 +62,8 @@ export class Sessions {
         try {
           await launchSession(services, record, { runId: options.runId ?? null, signal });
         } catch (error) {
-          await services.ledger.sessions.setState(sessionId, 'failed');
+          // After the end of the host the ledger is the next one's, which makes the session truthful.
+          if (!services.closed.aborted) await services.ledger.sessions.setState(sessionId, 'failed');
           throw error;
         }
         return new Session(services, record);

@@ -25,6 +25,8 @@ export function describeMending(makePlace: () => Promise<AgentPlace>): void {
         // An installation that was broken off, and is to go.
         await writeThere(scene.place, `${scene.cache}/${TREE}/package.json`, '{"dependencies":{}}');
         await writeThere(scene.place, `${scene.cache}/${TREE}/marker`, 'old');
+        await writeThere(scene.place, `${scene.place.root}/home/.npmrc`, 'fund=false\n');
+        const homeBefore = await filesBelow(scene.place, `${scene.place.root}/home`);
         const before = await filesBelow(scene.place, scene.cache);
 
         await using host = await scene.host({ version: '1.1.0' });
@@ -64,6 +66,7 @@ export function describeMending(makePlace: () => Promise<AgentPlace>): void {
         const contents = Object.entries(before).filter(([path]) => path.startsWith('_cacache/content-v2/'));
         expect(contents.length).toBeGreaterThan(0);
         expect(after).toMatchObject(Object.fromEntries(contents));
+        expect(await filesBelow(scene.place, `${scene.place.root}/home`)).toEqual(homeBefore);
         expect(scene.connectionsOutside).toBe(0);
         await host.close({ agents: 'stop' });
       },
