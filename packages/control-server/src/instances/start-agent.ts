@@ -31,6 +31,7 @@ export async function attemptStart(
 ): Promise<ReadyAgent> {
   let phase: StartPhase = 'spawn';
   let agent: Agent | null = null;
+  const over = new AbortController();
   const deadline = new PhaseDeadline(options.clock, limits.signal);
   try {
     agent = await Agent.launch(options, start);
@@ -44,13 +45,14 @@ export async function attemptStart(
       opening,
       deadline.passed,
       brokenOutput(agent),
-      lostProcess(agent, options.clock),
+      lostProcess(agent, options.clock, over.signal),
     ]);
     return { agent, started };
   } catch (error) {
     const exit = agent === null ? null : await endFailed(agent, error);
     throw startFailure(error, phase, exit);
   } finally {
+    over.abort();
     deadline.cancel();
   }
 }
@@ -75,9 +77,9 @@ async function brokenOutput(agent: Agent): Promise<never> {
 const OUTPUT_AFTER_EXIT_MS = 2000;
 
 /** Rejects when the process has ended and its output has not: what it left running talks on, and that is no agent. */
-async function lostProcess(agent: Agent, clock: Clock): Promise<never> {
+async function lostProcess(agent: Agent, clock: Clock, over: AbortSignal): Promise<never> {
   await agent.ended;
-  await pause(clock, OUTPUT_AFTER_EXIT_MS);
+  await pause(clock, OUTPUT_AFTER_EXIT_MS, over);
   throw new AgentGoneError('its start');
 }
 

@@ -24,8 +24,8 @@ const MAX_ANSWER_BYTES = 8192;
 export async function askNpmForCache(question: NpmQuestion): Promise<string> {
   const { directory, environment, clock, signal } = question;
   signal.throwIfAborted();
-  // Plain output, and no files of npm's own in the cache that it is asked about.
-  const args = ['config', 'get', 'cache', '--no-json', '--no-update-notifier', '--logs-max=0'];
+  // No request to a registry, and no files of npm's own in the cache that it is asked about.
+  const args = ['config', 'get', 'cache', '--no-update-notifier', '--logs-max=0'];
   const child = spawn('npm', [...args, `--logs-dir=${directory}`], {
     cwd: directory,
     env: environment,

@@ -8,12 +8,12 @@ import { systemCode } from '../ports/system-error.ts';
  * anything that is no plain directory of its own: a relative path, a file, a symbolic link, `/`, a home directory or one above it.
  */
 export async function checkCacheRoot(answer: string, homes: readonly string[]): Promise<string | null> {
-  if (answer.includes('\0') || resolve(answer) !== answer) {
+  if (resolve(answer) !== answer) {
     throw unsafe('npm names no plain absolute path');
   }
   const found = await lstatIfThere(answer);
   if (found === null) return null;
-  if (found.isSymbolicLink()) throw unsafe('it is a symbolic link');
+  // A symbolic link is no directory here either.
   if (!found.isDirectory()) throw unsafe('it is not a directory');
   const root = await realpath(answer);
   for (const home of ['/', ...homes]) {

@@ -64,7 +64,7 @@ async function setAside(trees: string, key: string, nextId: () => string): Promi
 async function isPlainDirectory(path: string, what: string): Promise<boolean> {
   const found = await lstatIfThere(path);
   if (found === null) return false;
-  if (found.isSymbolicLink()) throw unsafe(`${what} is a symbolic link`);
+  // A symbolic link is no directory here either.
   if (!found.isDirectory()) throw unsafe(`${what} is not a directory`);
   return true;
 }

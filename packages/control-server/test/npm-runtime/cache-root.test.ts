@@ -63,6 +63,7 @@ describe('where npm says its cache is', () => {
     };
     expect(await ask(home, { environment })).toBe(cache);
     expect(await readdir(cache)).toEqual([]);
+    expect(await readdir(home.path('neutral'))).toEqual([]);
   });
 
   it.each([

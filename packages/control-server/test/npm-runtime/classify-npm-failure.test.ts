@@ -85,6 +85,7 @@ describe('the evidence of stale metadata', () => {
     ['lines that are quoted', STALE.replaceAll(/^npm/gm, '> npm'), 'unexplained_exit'],
     ['lines without a head', STALE.replaceAll('npm error ', ''), 'unexplained_exit'],
     ['an agent that goes on', `${STALE}\nThe agent gives up.\n`, 'unexplained_exit'],
+    ['an error after it', `${STALE}npm error code ETARGET\n`, 'unexplained_exit'],
     ['two errors', `${STALE}${STALE}`, 'unexplained_exit'],
     ['an error before it', `npm error something\n${STALE}`, 'unexplained_exit'],
     [
