@@ -28,7 +28,7 @@ export const NPM_FAILURE_ADVICE: Readonly<Record<NpmFailureClass, string>> = {
   npm_release_policy:
     'A release-date limit in the npm configuration (before, min-release-age) excludes this version: wait, or change the limit.',
   npm_broken_dependency:
-    'A dependency of the agent’s package cannot be found in the registry: choose another version of the agent.',
+    'A dependency of the agent’s package is missing from the registry or does not fit: choose another version of the agent.',
   npm_not_found:
     'The registry does not have the agent’s package, or not for you: check its name and the registry in the npm configuration.',
   npm_network:
@@ -39,7 +39,7 @@ export const NPM_FAILURE_ADVICE: Readonly<Record<NpmFailureClass, string>> = {
     'What the registry sent does not match its checksum: try again, and if that fails look at the registry or the proxy before it.',
   npm_contention: 'Another npm was at work on the same package: try again once it is done.',
   npm_broken_tree:
-    'The installed copy of the agent’s package is damaged: repair the runtime, which removes that copy, and try again.',
+    'The installed copy of the agent’s package is damaged: remove it from the _npx directory of the npm cache, then try again.',
   npm_filesystem:
     'npm could not write to its cache: check free space, and who owns the npm cache of the user that runs agents.',
   npm_unsupported: 'The agent’s package does not support this platform or this version of Node.js or npm.',

@@ -11,12 +11,13 @@ import type { AgentListener } from '../agent/agent-listener.ts';
 import type { Exit } from '../agent/agent-process.ts';
 import type { Agent } from '../agent/agent.ts';
 import { StderrTail } from '../agent/stderr-tail.ts';
+import type { ProgramPlace } from '../npm-runtime/npm-runtimes.ts';
 import { within } from '../ports/clock.ts';
 import { AttemptGate } from './attempt-gate.ts';
 import type { InstanceSurroundings } from './surroundings.ts';
 import { attemptStart, type ReadyAgent } from './start-agent.ts';
 import { StartAbortedError } from './start-failure.ts';
-import { attemptNpmStart, type ProgramPlace } from './start-npm-agent.ts';
+import { attemptNpmStart } from './start-npm-agent.ts';
 
 /** What the place of an agent needs from its instance. */
 export interface AgentSlotOptions {

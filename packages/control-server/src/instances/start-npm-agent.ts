@@ -7,8 +7,6 @@ import type { ReadyAgent } from './start-agent.ts';
 import { startFailure } from './start-failure.ts';
 import type { InstanceSurroundings } from './surroundings.ts';
 
-export type { ProgramPlace } from '../npm-runtime/npm-runtimes.ts';
-
 /** An attempt to start an agent that npm runs; when it fails, the details of the error say of what npm failed. */
 export async function attemptNpmStart(
   { npmRuntimes, log }: Pick<InstanceSurroundings, 'npmRuntimes' | 'log'>,

@@ -417,8 +417,7 @@ it('lets nothing late of a failed child reach its replacement [RUNTIME-002.6]', 
     setInterval(() => {
       const params = { sessionId: 's', update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'late' } } };
       say({ method: 'session/update', params });
-      say({ id: 1, result: null });
-      say({ id: 0, error: { code: 1, message: 'late' } });
+      say({ id: 7, error: { code: 1, message: 'late' } });
     }, 20);`;
   const first = `
     const { existsSync, writeFileSync } = require('node:fs');
@@ -434,7 +433,10 @@ it('lets nothing late of a failed child reach its replacement [RUNTIME-002.6]', 
   const instance = await world.instance({ ACME_TRACE: world.home.path('trace') });
   const stream = await instance.attach(0);
   const failed: unknown = await instance.start(npmStart('1.0.1')).catch((error: unknown) => error);
-  expect(failed).toMatchObject({ code: 'agent_start_failed' });
+  expect(failed).toMatchObject({
+    code: 'agent_start_failed',
+    details: { phase: 'initialize', exit: { code: 1, signal: null }, stderrClass: 'unexplained_exit' },
+  });
   await repair(instance, specOf('1.0.1'));
   await instance.start(npmStart('1.0.1', '--prefer-online'));
   await instance.prompt(1, { step: 'say', text: 'from the replacement' });
