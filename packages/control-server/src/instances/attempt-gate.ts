@@ -30,6 +30,8 @@ export class AttemptGate {
       permissionWithdrawn: async (requestId) => {
         if (counts()) await listener.permissionWithdrawn(requestId);
       },
+      // Not what the agent says of the session, but what it asks for itself.
+      files: listener.files,
     };
   }
 

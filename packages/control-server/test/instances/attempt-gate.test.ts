@@ -23,6 +23,12 @@ function gated() {
     publishLossy: () => void heard.push('lossy event'),
     permissionAsked: async () => await hear('permission asked'),
     permissionWithdrawn: async () => await hear('permission withdrawn'),
+    files: {
+      readText: async () => await Promise.resolve(''),
+      writeText: async () => {
+        await Promise.resolve();
+      },
+    },
   });
   return { gate, heard };
 }
