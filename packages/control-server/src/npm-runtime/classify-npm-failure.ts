@@ -106,13 +106,10 @@ function brokenTree(report: NpmReport, spec: string, exit: Exit): NpmFailureClas
   const isConfigBroken = report.others.some(
     (text) => text.startsWith('Error: Invalid package config ') && isWithinTree(text, spec),
   );
-  if (isConfigBroken) return 'npm_broken_tree';
-  // The copy is whole, but for what the scripts that npm did not run would have made.
-  return report.remarks.some((text) => SCRIPTS_BLOCKED.test(text)) ? 'npm_scripts_blocked' : undefined;
+  return isConfigBroken ? 'npm_broken_tree' : undefined;
 }
 
 const SHELL_NOT_FOUND = /^(?:\S*\/)?(?:ba|da|z|k)?sh: (?:line )?(?:\d+: )?[^\s:]+: (?:command )?not found$/;
-const SCRIPTS_BLOCKED = /^(?:warn|notice) (?:allow|install)-scripts\b/;
 
 function isWithinTree(text: string, spec: string): boolean {
   return text.includes(`/_npx/${executionKey(spec)}/`);

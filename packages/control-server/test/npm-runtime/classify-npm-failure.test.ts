@@ -147,7 +147,6 @@ describe('other evidence', () => {
     ['npm error code CERT_HAS_EXPIRED', 1, 'npm_network'],
     ['npm error code ESOMETHINGNEW', 1, 'unexplained_exit'],
     ['npm error code ESTRICTALLOWSCRIPTS', 1, 'npm_scripts_blocked'],
-    ['npm warn install-scripts 1 package had install scripts blocked\nboom', 3, 'npm_scripts_blocked'],
     ['sh: 1: agent: not found\nand more', 127, 'unexplained_exit'],
     ['sh: 1: agent: not found', 1, 'unexplained_exit'],
     ['/bin/sh: agent: command not found', 127, 'npm_broken_tree'],

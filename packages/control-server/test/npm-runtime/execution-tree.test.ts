@@ -4,7 +4,7 @@ import { lstatSync, readFileSync, readlinkSync, readdirSync } from 'node:fs';
 import { chmod, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, jest } from '@jest/globals';
-import { testHome, type TestHome } from '@holdfast/testbeds';
+import { runProgram, testHome, type TestHome } from '@holdfast/testbeds';
 import { executionKey } from '../../src/npm-runtime/execution-key.ts';
 import { removeExecutionTree, type RemovalOptions } from '../../src/npm-runtime/execution-tree.ts';
 
@@ -121,7 +121,7 @@ describe('the removal of an execution tree', () => {
     await symlink('/', join(tree, 'root'));
     await symlink(tree, join(tree, 'itself'));
     await symlink('nowhere', join(tree, 'dangling'));
-    execFileSync('mkfifo', [join(tree, 'fifo')]);
+    await runProgram(['mkfifo', join(tree, 'fifo')], { timeoutMs: 5000 });
     await write(join(tree, 'odd', ' name\nwith line end', 'x'), '');
     expect(await remove(cache)).toEqual({ removed: true, left: [] });
     expect(snapshot(home.root)).toEqual(before);
