@@ -1,29 +1,21 @@
 import {
   ControlError,
-  type CreateInstance,
   type InstanceStatus,
   type RepairedRuntime,
   type StartAgent,
   type StartedAgent,
 } from '@holdfast/control-protocol';
-import { agentEnvironment } from '../agent/agent-environment.ts';
 import type { AgentListener } from '../agent/agent-listener.ts';
 import type { Exit } from '../agent/agent-process.ts';
 import type { Agent } from '../agent/agent.ts';
 import { StderrTail } from '../agent/stderr-tail.ts';
-import type { ProgramPlace } from '../npm-runtime/npm-runtimes.ts';
 import { within } from '../ports/clock.ts';
 import { AttemptGate } from './attempt-gate.ts';
-import type { InstanceSurroundings } from './surroundings.ts';
-import { attemptStart, type ReadyAgent } from './start-agent.ts';
+import { environmentOf, launchAgent, type AgentOwner } from './launch-agent.ts';
 import { StartAbortedError } from './start-failure.ts';
-import { attemptNpmStart } from './start-npm-agent.ts';
 
 /** What the place of an agent needs from its instance. */
-export interface AgentSlotOptions {
-  readonly surroundings: InstanceSurroundings;
-  readonly instanceId: string;
-  readonly created: Pick<CreateInstance, 'workspacePath' | 'environment'>;
+export interface AgentSlotOptions extends AgentOwner {
   readonly listener: AgentListener;
   /** The agent is about to be stopped: its turn should end in its own words, if it finds some soon. */
   readonly onStopping: () => Promise<void>;
@@ -108,7 +100,11 @@ export class AgentSlot {
     this.#refuseWhenTaken();
     this.#stderr = new StderrTail();
     const abort = new AbortController();
-    const attempt = this.#attempt(start, abort.signal);
+    const attempt = launchAgent(this.#options, start, {
+      stderr: this.#stderr,
+      listener: this.#gate.open(),
+      signal: abort.signal,
+    });
     this.#state = { kind: 'starting', abort, over: attempt.catch(() => undefined) };
     try {
       const { agent, started } = await attempt;
@@ -131,7 +127,7 @@ export class AgentSlot {
     const { npmRuntimes } = this.#options.surroundings;
     const { instanceId } = this.#options;
     const abort = new AbortController();
-    const environment = this.#environment();
+    const environment = environmentOf(this.#options);
     const repair = npmRuntimes.repair({ instanceId, packageSpec, environment, signal: abort.signal });
     const before = this.#state;
     this.#state = { kind: 'repairing', abort, over: repair.catch(() => undefined) };
@@ -188,45 +184,6 @@ export class AgentSlot {
         ? 'repairs the runtime of its agent; wait for that'
         : `has an agent (${this.status}); stop it first`;
     throw new ControlError('agent_already_running', `Instance ${this.#options.instanceId} ${why}.`);
-  }
-
-  async #attempt(start: StartAgent, signal: AbortSignal): Promise<ReadyAgent> {
-    const { surroundings, instanceId, created } = this.#options;
-    const { clock, log, serverId, startBudgets, stopGraceMs } = surroundings;
-    const cwd = created.workspacePath;
-    const environment = this.#environment();
-    const stderr = this.#stderr;
-    const listener = this.#gate.open();
-    const attempt = async (program: ProgramPlace): Promise<ReadyAgent> =>
-      await attemptStart(
-        {
-          clock,
-          log,
-          cwd,
-          programCwd: program.cwd,
-          environment: program.environment,
-          serverId,
-          instanceId,
-          stderr,
-          listener,
-          stopGraceMs,
-        },
-        start,
-        { budgets: startBudgets, signal },
-      );
-    if (start.npmRuntime === undefined) return await attempt({ cwd, environment });
-    const { packageSpec } = start.npmRuntime;
-    return await attemptNpmStart(
-      surroundings,
-      { instanceId, packageSpec, environment, signal, stderr },
-      attempt,
-    );
-  }
-
-  #environment(): Record<string, string> {
-    const { surroundings, instanceId, created } = this.#options;
-    const { baseEnvironment, serverId } = surroundings;
-    return agentEnvironment({ base: baseEnvironment, own: created.environment, serverId, instanceId });
   }
 
   #beginEnd(agent: Agent, end: AgentEnd): void {
