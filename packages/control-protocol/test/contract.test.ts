@@ -167,6 +167,8 @@ it('exports what is named here and nothing else', () => {
   "InstanceEvent",
   "InstanceStatus",
   "JsonObject",
+  "LAST_WORDS",
+  "LastWords",
   "MAX_BODY_BYTES",
   "MAX_DIRECTORY_ENTRIES",
   "MAX_FILE_SLICE_BYTES",
