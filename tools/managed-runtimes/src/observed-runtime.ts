@@ -46,6 +46,8 @@ export function observedRuntime(
           const { server, instance } = await runtime.launch(request, signal);
           return { server: observed(server, observer), instance };
         },
+        identify: async (pid, signal) => await runtime.identify(pid, signal),
+        probe: async (record, signal) => await runtime.probe(record, signal),
         detach: async () => {
           await runtime.detach();
         },
