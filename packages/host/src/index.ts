@@ -12,8 +12,16 @@ export {
   OwnershipLostError,
   SessionRecoveringError,
 } from '@holdfast/recovery';
-export type { Liveness, RecoveryEvent, RecoveryReport } from '@holdfast/recovery';
-export type { SessionRecord, StoredEvent, TaskRecord, TurnRecord } from '@holdfast/turn-ledger';
+export type { Execution, HistorySetting, Liveness, RecoveryEvent, RecoveryReport } from '@holdfast/recovery';
+export { LedgerUnavailableError } from '@holdfast/turn-ledger';
+export type {
+  LedgerUnavailableReason,
+  PostgresOptions,
+  SessionRecord,
+  StoredEvent,
+  TaskRecord,
+  TurnRecord,
+} from '@holdfast/turn-ledger';
 export type { AgentOptions, NpmAgentOptions, ProgramAgentOptions } from './agents/agent-options.ts';
 export { closeOnSignals } from './close-on-signals.ts';
 export { createHost } from './create-host.ts';

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { standalone } from '@holdfast/executor-standalone';
 import { scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { listProcesses, testHome } from '@holdfast/testbeds';
 import { createHost, type HostOptions } from '../src/index.ts';
+
+jest.setTimeout(30_000);
 
 const agents = { scripted: { command: scriptedAgentCommand() } };
 
@@ -22,8 +24,13 @@ describe('createHost with input that it cannot take', () => {
     ['another database', { ledger: 'mysql://db' }, "ledger = 'mysql://db' is not accepted"],
     [
       'another database, its password left out',
-      { ledger: 'postgres://user:word@db/main?password=word' },
-      "ledger = 'postgres://…@db/main?…' is not accepted; it must be a file path or",
+      { ledger: 'mysql://user:word@db/main?password=word' },
+      'ledger = \'mysql://…@db/main?…\' is not accepted; it must be a file path, a "sqlite:" URL or a "postgres:" URL',
+    ],
+    [
+      'a database that is no URL, its password left out',
+      { ledger: 'postgres:user:word@db' },
+      "ledger = 'postgres:…@db' is not accepted",
     ],
     [
       'a shared lock elsewhere, its password left out',

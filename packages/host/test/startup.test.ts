@@ -113,6 +113,7 @@ it('exports what is named here and nothing else', () => {
   "HostClosedError",
   "HostOptionError",
   "InstallationLockedError",
+  "LedgerUnavailableError",
   "LockFileUnusableError",
   "OwnershipLostError",
   "PromptUnresolvedError",

@@ -1,6 +1,7 @@
 import type { TestHome } from '@holdfast/testbeds';
 import { compareAdoption } from './adoption/compare-adoption.ts';
 import type { Comparison } from './comparison.ts';
+import { compareLedger, LEDGER_DATABASES } from './ledger/compare-ledger.ts';
 import { compareRelay } from './relay/compare-relay.ts';
 import { LOAD_NAMES } from './relay/loads.ts';
 
@@ -20,12 +21,17 @@ export interface Benchmark {
 
 /** All of them, in the order in which they run. */
 export const BENCHMARKS: readonly Benchmark[] = [
-  ...[1, 25, 100].map((instances) => ({
+  ...[1, 25, 100, 500].map((instances) => ({
     name: `adoption-${String(instances)}`,
     run: async (home: TestHome, { runs }: Extent) => await compareAdoption(home, { instances, runs }),
   })),
   ...LOAD_NAMES.map((load) => ({
     name: `relay-${load}`,
     run: async (home: TestHome, { runs, share }: Extent) => await compareRelay(home, { load, runs, share }),
+  })),
+  ...LEDGER_DATABASES.map((database) => ({
+    name: `ledger-${database}`,
+    run: async (home: TestHome, { runs, share }: Extent) =>
+      await compareLedger(home, { database, runs, share }),
   })),
 ];

@@ -1,5 +1,6 @@
 export { freePort } from './free-port.ts';
 export { garbageServer } from './garbage-server.ts';
+export { httpProxy, type HttpProxy, type ProxyTreatment } from './http-proxy.ts';
 export { hungServer } from './hung-server.ts';
 export type { NpmPackage } from './npm-registry/npm-package.ts';
 export {

@@ -6,11 +6,19 @@ import {
   type JsonObject,
   type NpmPreference,
 } from '@holdfast/control-protocol';
+import type { AgentProfile as RecoveredProfile, HistorySetting } from '@holdfast/recovery';
 import { HostOptionError } from '../host-errors.ts';
 import { FIRST_PREFERENCE } from './npm-preferences.ts';
 
 /** What every kind of agent may be given. */
 interface AgentSettings {
+  /**
+   * Whether the start for a session that has a conversation loads it. `preferred` (the default): a new one begins where the agent
+   * cannot. `required`: the start fails then. `none`: a new one begins always.
+   */
+  readonly history?: HistorySetting;
+  /** Which agent this is, for hosts that run one under several names. Default: its name. */
+  readonly agentId?: string;
   /** Laid over the control server's small base environment; reaches the agent and nothing else. */
   readonly environment?: Readonly<Record<string, string>>;
   /** MCP servers in ACP's own shape. */
@@ -31,6 +39,8 @@ interface AgentSettings {
 export interface ProgramAgentOptions extends AgentSettings {
   /** Program and arguments of an ACP agent that speaks over stdio. */
   readonly command: readonly string[];
+  /** The same for a session that has a conversation to load. Default: `command`. */
+  readonly continuationCommand?: readonly string[];
   readonly npm?: undefined;
 }
 
@@ -57,10 +67,8 @@ export interface NpmRuntime {
   readonly args: readonly string[];
 }
 
-/** An agent's options, complete. */
-export interface AgentProfile {
-  /** Program and arguments, as they are started at first. */
-  readonly command: readonly string[];
+/** An agent's options, complete. The commands are those of a first start. */
+export interface AgentProfile extends RecoveredProfile {
   /** Null for an agent that is not npm's. */
   readonly npm: NpmRuntime | null;
   readonly environment: Readonly<Record<string, string>>;
@@ -73,9 +81,14 @@ export interface AgentProfile {
   readonly startBudgetMs: number | null;
 }
 
-/** The command of an agent with one of npm's preferences; they differ in nothing else (RUNTIME-001.4). */
-export function commandWith({ command, npm }: AgentProfile, preference: NpmPreference): readonly string[] {
-  return npm === null ? command : npmRuntimeCommand(npm.packageSpec, npm.args, preference);
+/** The command that starts an agent for a session, new or to be loaded. npm's preferences differ in nothing else (RUNTIME-001.4). */
+export function commandFor(
+  { command, continuationCommand, npm }: AgentProfile,
+  session: 'new' | 'load',
+  preference: NpmPreference,
+): readonly string[] {
+  if (npm !== null) return npmRuntimeCommand(npm.packageSpec, npm.args, preference);
+  return session === 'new' ? command : continuationCommand;
 }
 
 /** Checks the agent of that name; throws {@link HostOptionError}. */
@@ -91,8 +104,18 @@ export function checkAgent(name: string, agent: AgentOptions): AgentProfile {
       'whole milliseconds from 1000 to 3600000',
     );
   }
+  const history: unknown = agent.history ?? 'preferred';
+  if (history !== 'preferred' && history !== 'required' && history !== 'none') {
+    throw new HostOptionError(`agents.${name}.history`, history, '"preferred", "required" or "none"');
+  }
+  const agentId: unknown = agent.agentId ?? name;
+  if (typeof agentId !== 'string' || agentId === '') {
+    throw new HostOptionError(`agents.${name}.agentId`, agentId, 'a name');
+  }
   return {
     ...checkProgram(name, agent),
+    agentId,
+    history,
     environment: agent.environment ?? {},
     mcpServers: agent.mcpServers ?? [],
     modeId: agent.modeId ?? null,
@@ -103,7 +126,10 @@ export function checkAgent(name: string, agent: AgentOptions): AgentProfile {
   };
 }
 
-function checkProgram(name: string, agent: AgentOptions): Pick<AgentProfile, 'command' | 'npm'> {
+function checkProgram(
+  name: string,
+  agent: AgentOptions,
+): Pick<AgentProfile, 'command' | 'continuationCommand' | 'npm'> {
   const { command, npm } = agent;
   if ((command === undefined) === (npm === undefined)) {
     // The values are not named: an environment has secrets.
@@ -111,16 +137,22 @@ function checkProgram(name: string, agent: AgentOptions): Pick<AgentProfile, 'co
   }
   if (npm !== undefined) {
     const runtime = checkNpm(`agents.${name}.npm`, npm);
-    return { command: npmRuntimeCommand(runtime.packageSpec, runtime.args, FIRST_PREFERENCE), npm: runtime };
+    const started = npmRuntimeCommand(runtime.packageSpec, runtime.args, FIRST_PREFERENCE);
+    return { command: started, continuationCommand: started, npm: runtime };
   }
-  if (!isTextList(command) || command.length === 0) {
-    throw new HostOptionError(
-      `agents.${name}.command`,
-      command,
-      'a program and its arguments, a list of strings',
-    );
-  }
-  return { command, npm: null };
+  return {
+    command: checkCommand(`agents.${name}.command`, command),
+    continuationCommand: checkCommand(
+      `agents.${name}.continuationCommand`,
+      agent.continuationCommand ?? command,
+    ),
+    npm: null,
+  };
+}
+
+function checkCommand(option: string, command: unknown): readonly string[] {
+  if (isTextList(command) && command.length > 0) return command;
+  throw new HostOptionError(option, command, 'a program and its arguments, a list of strings');
 }
 
 function checkNpm(option: string, npm: NpmAgentOptions['npm']): NpmRuntime {

@@ -103,6 +103,14 @@ export const EVENT_COUNTERS: { readonly [Name in HostEvent['name']]: Counted<Eve
     description: 'Settings that are not in force as they were given.',
     attributes: ({ setting }) => ({ setting }),
   },
+  'ledger.unavailable': {
+    counter: 'holdfast.ledger.unavailable',
+    description: 'Outages of the ledger.',
+    attributes: ({ reason }) => ({ reason }),
+  },
+  'ledger.available': null,
+  'lock.broken': null,
+  'lock.retaken': null,
   'lock.lost': {
     counter: 'holdfast.lock.lost',
     description: 'Shared locks lost.',

@@ -7,12 +7,15 @@ import type { HostEvents } from '../host-events.ts';
 import type { HostLiveness } from '../liveness/host-liveness.ts';
 import type { TurnResults } from '../turns/turn-results.ts';
 import type { PendingPrompts } from './pending-prompts.ts';
+import type { LedgerPatience } from './ledger-patience.ts';
 import type { StartsUnderWay } from './starts-under-way.ts';
 import type { StoredNotice } from './stored-notice.ts';
 
 /** What every execution of one host works with. */
 export interface ExecutionServices {
   readonly ledger: Ledger;
+  /** For what has to be stored although nobody can be told that it could not. */
+  readonly patience: LedgerPatience;
   readonly runtimes: ReadonlyMap<string, ExecutorRuntime>;
   readonly agents: ReadonlyMap<string, AgentProfile>;
   readonly events: HostEvents;

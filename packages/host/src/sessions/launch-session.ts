@@ -37,6 +37,7 @@ async function launch(
   { runId, signal }: LaunchOptions,
 ): Promise<LiveExecution> {
   const { sessionId, taskId, workspacePath, agentProfileId } = session;
+  services.patience.assertCertain();
   await admitLaunch(services, session, signal);
   const profile = agentNamed(services, agentProfileId);
   const executionId = services.newId();
@@ -49,19 +50,19 @@ async function launch(
     signal,
   );
   const { server, instance } = launched;
-  const row = {
+  const values = {
     executionId,
     sessionId,
     taskId,
     runtime: session.runtime,
     scope: server.scope,
-    serverId: server.serverId,
     instanceId: instance.instanceId,
     agentProfileId,
     workspacePath,
     containerId: null,
     metadata: session.metadata,
   };
+  const row = { ...values, serverId: server.serverId };
   try {
     await services.ledger.executionWriter.insert(row);
     services.liveness.launched(executionId);
@@ -70,13 +71,17 @@ async function launch(
     await services.ledger.sessions.setProviderSession(sessionId, providerSessionId);
     await services.ledger.sessions.setState(sessionId, 'waiting_for_input');
     const execution = createExecution({
-      ...row,
+      ...values,
       workspaceSourceRoots: [workspacePath],
       environment,
       providerSessionId,
       lastPromptGeneration: 0,
       runId,
+      taskEnvironmentId: session.taskEnvironmentId,
+      agentId: profile.agentId,
       command: profile.command,
+      continuationCommand: profile.continuationCommand,
+      history: profile.history,
     });
     return goLive(services, { execution, server }, { promptGeneration: 0, active: null, agentRunning: true });
   } catch (error) {
@@ -86,13 +91,17 @@ async function launch(
 }
 
 async function takeDown(
-  { ledger, events }: HostServices,
+  { ledger, patience, events, closed }: HostServices,
   { server, instance }: LaunchedInstance,
   executionId: string,
 ): Promise<void> {
   try {
     await server.client.call('deleteInstance', { instanceId: instance.instanceId });
-    await ledger.executionWriter.end(executionId, 'launch_failed');
+    await patience.nowOrLater(
+      `the end of the row of ${executionId}`,
+      async () => await ledger.executionWriter.end(executionId, 'launch_failed'),
+      closed,
+    );
   } catch (error) {
     // Its row stays, so the next recovery sees the instance and deals with it.
     events.publish({ name: 'host.error', what: `taking down the launch ${executionId}`, error });

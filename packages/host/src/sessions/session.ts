@@ -4,6 +4,7 @@ import {
   type JsonObject,
   type PermissionRequest,
 } from '@holdfast/control-protocol';
+import type { Execution } from '@holdfast/recovery';
 import type { SessionRecord, StoredEvent } from '@holdfast/turn-ledger';
 import { AgentStartCancelledError, SessionNotLiveError } from '../host-errors.ts';
 import type { Turn } from '../turns/turn.ts';
@@ -59,6 +60,14 @@ export class Session {
     return await recordOf(this.#services, this.id);
   }
 
+  /**
+   * What the session's agent runs with, or null when it has none: the same after a restart, but for what follows the agent's profile.
+   * Its `environment` holds secrets and is not enumerable.
+   */
+  get execution(): Execution | null {
+    return this.#services.live.get(this.id)?.execution ?? null;
+  }
+
   /** The live instance, or null when the session has none. */
   async instance(): Promise<Instance | null> {
     return (await this.#services.live.get(this.id)?.instance()) ?? null;
@@ -78,7 +87,8 @@ export class Session {
    * Starts a turn with a text or with ACP content blocks, and an agent first where the session has none (with its history
    * where the agent can load it). Resolves as soon as the prompt is accepted. Throws {@link TurnInProgressError},
    * `SessionRecoveringError`, `AgentUnstoppableError`, `AgentNotGoneError`, `AgentStartFailedError`, `AgentStartCancelledError`,
-   * `PromptUnresolvedError`, `SessionTakenOverError` or, later than the host, the reason of its end.
+   * `PromptUnresolvedError`, `SessionTakenOverError`, `LedgerUnavailableError` (try again when the ledger is back) or, later than
+   * the host, the reason of its end.
    */
   async prompt(content: string | readonly JsonObject[], options: PromptOptions = {}): Promise<Turn> {
     const prompt = this.#pendingPrompt(content, options);

@@ -7,7 +7,7 @@ import {
 import { NoAnswerError, UnreadableAnswerError } from '@holdfast/control-protocol/client';
 import type { LaunchedInstance, OwnedControlServer } from '@holdfast/executor-contract';
 import type { SessionRecord } from '@holdfast/turn-ledger';
-import { commandWith, type AgentProfile } from '../agents/agent-options.ts';
+import { commandFor, type AgentProfile } from '../agents/agent-options.ts';
 import { AgentStartFailedError } from '../host-errors.ts';
 import { agentNamed, runtimeOfKind } from './choices.ts';
 import type { HostServices } from './host-services.ts';
@@ -113,12 +113,15 @@ interface StartCall {
 
 async function openAgent(call: StartCall, providerSessionId: string | null): Promise<OpenedAgent> {
   if (providerSessionId === null) return { agent: await callStart(call, null), history: null };
-  try {
-    return { agent: await callStart(call, providerSessionId), history: 'loaded' };
-  } catch (error) {
-    if (!sessionNotLoaded(error)) throw error;
-    return { agent: await callStart(call, null), history: 'lost' };
+  const { history } = call.profile;
+  if (history !== 'none') {
+    try {
+      return { agent: await callStart(call, providerSessionId), history: 'loaded' };
+    } catch (error) {
+      if (history === 'required' || !sessionNotLoaded(error)) throw error;
+    }
   }
+  return { agent: await callStart(call, null), history: 'lost' };
 }
 
 async function callStart(
@@ -132,7 +135,7 @@ async function callStart(
     'startAgent',
     {
       instanceId,
-      command: [...commandWith(profile, preference)],
+      command: [...commandFor(profile, providerSessionId === null ? 'new' : 'load', preference)],
       session: providerSessionId === null ? { kind: 'new' } : { kind: 'load', providerSessionId },
       mcpServers: [...mcpServers],
       approval,

@@ -8,6 +8,7 @@ import type { HostEvents } from '../host-events.ts';
 import { HostLiveness } from '../liveness/host-liveness.ts';
 import type { CheckedHostOptions } from '../host-options.ts';
 import type { HostServices } from '../sessions/host-services.ts';
+import type { LedgerPatience } from '../sessions/ledger-patience.ts';
 import { PendingPrompts } from '../sessions/pending-prompts.ts';
 import { StartsUnderWay } from '../sessions/starts-under-way.ts';
 import { StoredNotice } from '../sessions/stored-notice.ts';
@@ -20,6 +21,7 @@ export interface ServiceParts {
   readonly home: string;
   readonly survival: SurvivalCapability;
   readonly ledger: Ledger;
+  readonly patience: LedgerPatience;
   readonly events: HostEvents;
   readonly closed: AbortSignal;
   /** The hint for a launch that comes while its session is being recovered. */
@@ -28,7 +30,7 @@ export interface ServiceParts {
 
 /** Builds everything that the sessions of one host share; contacts nobody. */
 export function assembleServices(checked: CheckedHostOptions, parts: ServiceParts): HostServices {
-  const { home, survival, ledger, events, closed, retryAfterMs } = parts;
+  const { home, survival, ledger, patience, events, closed, retryAfterMs } = parts;
   const { settings } = checked;
   const onEvent = events.publish.bind(events);
   const { ownership, servers } = knownServers(
@@ -53,6 +55,7 @@ export function assembleServices(checked: CheckedHostOptions, parts: ServicePart
   const guards = new SessionGuards({ retryAfterMs, onEvent });
   return {
     ledger,
+    patience,
     runtimes,
     servers,
     agents: checked.agents,
@@ -66,7 +69,7 @@ export function assembleServices(checked: CheckedHostOptions, parts: ServicePart
     pending: new PendingPrompts(),
     starts: new StartsUnderWay(),
     results: new TurnResults(async (turnId) => {
-      const turn = await ledger.turns.get(turnId);
+      const turn = await patience.insist(async () => await ledger.turns.get(turnId), closed);
       return turn === null ? undefined : resultOf(turn);
     }),
     stored: new StoredNotice(),
