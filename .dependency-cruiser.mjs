@@ -41,7 +41,7 @@ const SIBLINGS = [
 const DOORS = [
   { library: 'ws', doors: ['control-protocol/src/client/', 'control-server/src/http/'] },
   { library: 'kysely', doors: ['turn-ledger/src/'] },
-  { library: 'pg', doors: ['host/src/startup/'] },
+  { library: 'pg', doors: ['host/src/startup/', 'turn-ledger/src/database/postgres/'] },
   { library: '@opentelemetry/api', doors: ['host/src/metrics/meter.ts'] },
   { library: 'pino', doors: ['control-server/src/diagnostics/'] },
   { library: '@agentclientprotocol/sdk', doors: ['control-server/src/agent/'] },

@@ -1,6 +1,7 @@
 import { unownedPeriodInForce, SETTINGS } from '@holdfast/control-protocol';
 import { recover, type OutcomeWriter, type RecoveryReport } from '@holdfast/recovery';
 import { openLedger, type SessionState } from '@holdfast/turn-ledger';
+import { isPostgresUrl, postgresPlace } from '@holdfast/turn-ledger/postgres-url';
 import { HostClosedError, SharedLockLostError } from './host-errors.ts';
 import { HostEvents } from './host-events.ts';
 import { checkHostOptions, type CheckedHostOptions, type HostOptions } from './host-options.ts';
@@ -8,6 +9,7 @@ import { Host, type CloseOptions, type HostParts } from './host.ts';
 import { reconcileAfterRecovery } from './liveness/reconcile.ts';
 import { countEvents, countOutcomes } from './metrics/counters.ts';
 import type { HostServices } from './sessions/host-services.ts';
+import { LedgerPatience } from './sessions/ledger-patience.ts';
 import { retrackSession } from './sessions/retrack-session.ts';
 import { settleOutcome } from './sessions/settle.ts';
 import { assembleServices } from './startup/assemble-services.ts';
@@ -16,6 +18,7 @@ import { ClosingStack } from './startup/closing-stack.ts';
 import { recoveringHost } from './startup/recovering-host.ts';
 import { takeLocks } from './startup/take-locks.ts';
 import { orchestrate } from './turns/orchestrate.ts';
+import { whileStarting } from './startup/while-starting.ts';
 
 // The hint for a launch that comes while its session is being recovered.
 const RETRY_AFTER_MS = 500;
@@ -32,13 +35,13 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const survival = survivalCapability(process.platform, checked.settings.agentSurvival);
   const opened = new ClosingStack();
   try {
-    const { home, lost } = await takeLocks(checked, opened);
     const events = new HostEvents();
     events.subscribe(countEvents(checked.meterProvider));
     events.subscribe(checked.onEvent);
+    const { home, lost, isCertain } = await takeLocks(checked, opened, events);
     events.publish({ name: 'survival.capability', survival });
     tellAdjustments(checked, events);
-    const ledger = await openLedger({ url: checked.ledgerFile });
+    const ledger = await openLedger(checked.ledger);
     opened.add(async () => {
       await ledger.close();
     });
@@ -47,6 +50,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       home,
       survival,
       ledger,
+      patience: new LedgerPatience({ events, isCertain, place: placeOf(checked.ledger.url) }),
       events,
       closed: closed.signal,
       retryAfterMs: RETRY_AFTER_MS,
@@ -74,6 +78,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
   }
 }
 
+/** The ledger, for a person. */
+function placeOf(url: string): string {
+  return isPostgresUrl(url) ? postgresPlace(url) : url;
+}
+
 /** Another backend may act from the moment the lock is lost: then this one acts no more, and its agents live on. */
 function standDownWhenLost(lost: AbortSignal, events: HostEvents, standDown: HostParts['standDown']): void {
   const onLost = async (): Promise<void> => {
@@ -98,11 +107,13 @@ function tellAdjustments({ settings }: CheckedHostOptions, events: HostEvents): 
 
 /** Nothing is read from agents and nothing written about them any more. */
 async function letGoOfAgents(
-  { results, live, runtimes }: HostServices,
+  { results, live, runtimes, starts }: HostServices,
   reason: Error,
   agents: CloseOptions['agents'],
 ): Promise<void> {
   results.close(reason);
+  // They have been told to end, and take down what they made.
+  await starts.ended();
   await Promise.all([...live.values()].map(async (execution) => await execution.release()));
   await Promise.all(
     [...runtimes.values()].map(async (runtime) => {
@@ -118,24 +129,27 @@ async function bringUp(
   lost: AbortSignal,
   standDown: HostParts['standDown'],
 ): Promise<RecoveryReport> {
-  const { ledger, guards, runtimes, agents, events } = services;
+  const { ledger, guards, runtimes, agents, events, closed } = services;
+  using starting = whileStarting(checked.signal);
   try {
     lost.throwIfAborted();
     const rows = await ledger.executionRecords.listLive();
     checked.onRecovering(recoveringHost(guards, RETRY_AFTER_MS));
-    const signal = AbortSignal.any([checked.signal, lost]);
+    const signal = AbortSignal.any([starting.signal, lost, closed]);
     const recovery = await recover({
       runtimes: [...runtimes.values()],
       rows,
       guards,
       ports: {
         profiles: { resolve: async (id) => await Promise.resolve(agents.get(id) ?? null) },
+        sessions: { read: async (sessionId) => await ledger.sessions.get(sessionId) },
         outcomes: outcomeWriter(services),
       },
       settings: checked.settings,
+      // Stops may go on when recovery has resolved; they end with the host.
       signal,
-      publish: async (session) => {
-        await retrackSession(services, session);
+      publish: async (session, inTime) => {
+        await retrackSession(services, session, inTime);
       },
       onEvent: events.publish.bind(events),
     });

@@ -1,45 +1,29 @@
 import { resolve } from 'node:path';
-import {
-  Id,
-  resolveSettings,
-  type JsonObject,
-  type SettingName,
-  type Settings,
-} from '@holdfast/control-protocol';
+import { resolveSettings, type SettingName, type Settings } from '@holdfast/control-protocol';
 import type { RuntimeFactory } from '@holdfast/executor-contract';
-import type { AgentProfile } from './agent-profile.ts';
+import type { LedgerOptions, PostgresOptions } from '@holdfast/turn-ledger';
+import { isPostgresUrl, withoutSecrets } from '@holdfast/turn-ledger/postgres-url';
+import { checkAgent, type AgentOptions, type AgentProfile } from './agents/agent-options.ts';
 import { HostOptionError } from './host-errors.ts';
 import type { HostEventListener } from './host-events.ts';
 import { registeredMeterProvider, type MeterProvider } from './metrics/meter.ts';
-import { isPostgresUrl, withoutSecrets } from './startup/postgres-url.ts';
 import type { RecoveringHost } from './startup/recovering-host.ts';
 import type { OnTurnComplete } from './turns/on-turn-complete.ts';
-
-/** How to run one kind of agent. */
-export interface AgentOptions {
-  /** Program and arguments of an ACP agent that speaks over stdio. */
-  readonly command: readonly string[];
-  /** Laid over the control server's small base environment; reaches the agent and nothing else. */
-  readonly environment?: Readonly<Record<string, string>>;
-  /** MCP servers in ACP's own shape. */
-  readonly mcpServers?: readonly JsonObject[];
-  readonly modeId?: string;
-  readonly modelId?: string;
-  readonly authMethodId?: string;
-  /** `ask` (the default) leaves permission requests to the host; `allow` grants them at once. */
-  readonly approval?: 'ask' | 'allow';
-}
 
 /** What {@link createHost} takes. */
 export interface HostOptions {
   /** The directory of the installation; made if it is not there. One host at a time acts on it. */
   readonly home: string;
-  /** A path or `sqlite:` URL; relative to the home. Default `ledger.db`. */
+  /**
+   * A path or `sqlite:` URL; relative to the home. Or a `postgres:` URL, which needs the package `pg`. Default `ledger.db`.
+   */
   readonly ledger?: string;
+  /** How a ledger in PostgreSQL uses its server. */
+  readonly postgres?: PostgresOptions;
   /**
    * A `postgres:` URL, for hosts on several machines that share what they act on: one at a time holds a lock in that database,
    * beside that of its home. Needs the package `pg`, and a connection that no pooler shares. The database keeps one such
-   * lock. Default: none.
+   * lock. Default: the ledger's database where that is in PostgreSQL, else none.
    */
   readonly sharedLock?: string;
   /** Whether agents outlive this process. Default: the setting, which is off unless the environment says on. */
@@ -75,9 +59,12 @@ export interface HostOptions {
 /** The options, checked and complete: nothing behind this asks for a default again. */
 export interface CheckedHostOptions {
   readonly home: string;
-  readonly ledgerFile: string;
+  /** As `openLedger` takes it. */
+  readonly ledger: Pick<LedgerOptions, 'url' | 'postgres'>;
   /** The URL of the database that keeps the shared lock, or null. */
   readonly sharedLock: string | null;
+  /** The shared lock is taken again after an outage, as the ledger is used again. */
+  readonly keepsSharedLock: boolean;
   readonly settings: Settings;
   readonly runtimes: readonly RuntimeFactory[];
   readonly agents: ReadonlyMap<string, AgentProfile>;
@@ -102,7 +89,9 @@ export function checkHostOptions(options: HostOptions): CheckedHostOptions {
   if (survival !== undefined && survival !== 'on' && survival !== 'off') {
     throw new HostOptionError('survival', survival, '"on" or "off"');
   }
-  const sharedLock = options.sharedLock ?? null;
+  const ledgerUrl = options.ledger ?? 'ledger.db';
+  const isShared = isPostgresUrl(ledgerUrl);
+  const sharedLock = options.sharedLock ?? (isShared ? ledgerUrl : null);
   if (sharedLock !== null && !isPostgresUrl(sharedLock)) {
     throw new HostOptionError('sharedLock', withoutSecrets(sharedLock), 'a "postgres:" URL');
   }
@@ -119,8 +108,12 @@ export function checkHostOptions(options: HostOptions): CheckedHostOptions {
   const home = resolve(options.home);
   return {
     home,
-    ledgerFile: ledgerFile(home, options.ledger ?? 'ledger.db'),
+    ledger: {
+      url: isShared ? ledgerUrl : ledgerFile(home, ledgerUrl),
+      ...(options.postgres === undefined ? {} : { postgres: options.postgres }),
+    },
     sharedLock,
+    keepsSharedLock: isShared,
     settings: resolveSettings({
       environment,
       options: { ...options.settings, agentSurvival: options.survival },
@@ -140,30 +133,11 @@ export function checkHostOptions(options: HostOptions): CheckedHostOptions {
 function ledgerFile(home: string, ledger: string): string {
   const scheme = /^([a-z]+):/i.exec(ledger)?.[1]?.toLowerCase();
   if (ledger === '' || (scheme !== undefined && scheme !== 'sqlite')) {
-    throw new HostOptionError('ledger', withoutSecrets(ledger), 'a file path or a "sqlite:" URL');
-  }
-  return resolve(home, scheme === undefined ? ledger : ledger.slice('sqlite:'.length));
-}
-
-function checkAgent(name: string, agent: AgentOptions): AgentProfile {
-  if (!Id.safeParse(name).success) {
-    throw new HostOptionError('agents', name, 'names of 1 to 128 characters of A-Z, a-z, 0-9, _ and -');
-  }
-  const { command } = agent;
-  if (!Array.isArray(command) || command.length === 0 || !command.every((part) => typeof part === 'string')) {
     throw new HostOptionError(
-      `agents.${name}.command`,
-      command,
-      'a program and its arguments, a list of strings',
+      'ledger',
+      withoutSecrets(ledger),
+      'a file path, a "sqlite:" URL or a "postgres:" URL',
     );
   }
-  return {
-    command,
-    environment: agent.environment ?? {},
-    mcpServers: agent.mcpServers ?? [],
-    modeId: agent.modeId ?? null,
-    modelId: agent.modelId ?? null,
-    authMethodId: agent.authMethodId ?? null,
-    approval: agent.approval ?? 'ask',
-  };
+  return resolve(home, scheme === undefined ? ledger : ledger.slice('sqlite:'.length));
 }

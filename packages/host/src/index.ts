@@ -12,11 +12,21 @@ export {
   OwnershipLostError,
   SessionRecoveringError,
 } from '@holdfast/recovery';
-export type { Liveness, RecoveryEvent, RecoveryReport } from '@holdfast/recovery';
-export type { SessionRecord, StoredEvent, TaskRecord, TurnRecord } from '@holdfast/turn-ledger';
+export type { Execution, HistorySetting, Liveness, RecoveryEvent, RecoveryReport } from '@holdfast/recovery';
+export { LedgerUnavailableError } from '@holdfast/turn-ledger';
+export type {
+  LedgerUnavailableReason,
+  PostgresOptions,
+  SessionRecord,
+  StoredEvent,
+  TaskRecord,
+  TurnRecord,
+} from '@holdfast/turn-ledger';
+export type { AgentOptions, NpmAgentOptions, ProgramAgentOptions } from './agents/agent-options.ts';
 export { closeOnSignals } from './close-on-signals.ts';
 export { createHost } from './create-host.ts';
 export {
+  AgentStartCancelledError,
   AgentStartFailedError,
   HomeUnusableError,
   HostClosedError,
@@ -31,13 +41,15 @@ export {
   SharedLockLostError,
   SharedLockUnavailableError,
   TurnInProgressError,
+  type AgentStartFacts,
   type LockHolder,
 } from './host-errors.ts';
 export type { HostEvent, HostEventListener, HostEvents } from './host-events.ts';
-export type { AgentOptions, HostOptions } from './host-options.ts';
+export type { HostOptions } from './host-options.ts';
 export type { CloseOptions, Host } from './host.ts';
 export type { ReconciledRow } from './liveness/reconcile.ts';
 export type { SessionLiveness } from './liveness/session-liveness.ts';
+export type { RuntimeRepair } from './sessions/managed-start/start-plan.ts';
 export type {
   PermissionDecision,
   PromptNextOptions,

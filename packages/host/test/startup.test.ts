@@ -106,12 +106,14 @@ it('exports what is named here and nothing else', () => {
   expect(Object.keys(surface).toSorted()).toMatchInlineSnapshot(`
 [
   "AgentNotGoneError",
+  "AgentStartCancelledError",
   "AgentStartFailedError",
   "AgentUnstoppableError",
   "HomeUnusableError",
   "HostClosedError",
   "HostOptionError",
   "InstallationLockedError",
+  "LedgerUnavailableError",
   "LockFileUnusableError",
   "OwnershipLostError",
   "PromptUnresolvedError",

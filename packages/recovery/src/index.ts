@@ -24,8 +24,9 @@ export {
   type RowOutcome,
 } from './outcomes/row-outcome.ts';
 export { systemClock, type Clock } from './ports/clock.ts';
-export type { AgentProfile, AgentProfiles } from './ports/profiles.ts';
+export type { AgentProfile, AgentProfiles, HistorySetting } from './ports/profiles.ts';
 export type { Random } from './ports/random.ts';
+export type { StoredSession, StoredSessions } from './ports/stored-sessions.ts';
 export {
   planReconciliation,
   type JudgedRow,
@@ -34,15 +35,18 @@ export {
 } from './reconciliation/plan.ts';
 export type { ReadSettings } from './reconstruction/bounded-read.ts';
 export { createExecution, type Execution, type ExecutionValues } from './reconstruction/execution.ts';
+export type { MissingInput } from './reconstruction/reconstruct.ts';
 export {
   EXECUTION_SOURCES,
   RUN_ID_VARIABLE,
+  type AdoptedInstance,
   type DeclaredSource,
   type ReconstructionInputs,
 } from './reconstruction/sources.ts';
 export { recover, type RecoverOptions } from './recover.ts';
 export { RecoveryReport, type RowReport } from './recovery-report.ts';
-export type { RetrackedSession } from './sessions/retrack.ts';
+export type { Publish } from './sessions/recover-session.ts';
+export type { RecoveryPorts, RetrackedSession } from './sessions/retrack.ts';
 export type { ControlServerRecords } from './stores/control-server-records.ts';
 export {
   SecretStoreUnsafeError,

@@ -19,6 +19,7 @@ import {
 } from '../src/index.ts';
 import { SCOPE, SETTINGS, dialRecorded, installation, never, type Installation } from './fixtures/backend.ts';
 import { judged } from './fixtures/judged.ts';
+import { ports } from './fixtures/ports.ts';
 import { manualClock } from './fixtures/manual-clock.ts';
 import { proxyTo, type Proxy, type Treatment } from './fixtures/proxy.ts';
 import { row } from './fixtures/rows.ts';
@@ -132,10 +133,7 @@ async function recovered(
     runtimes: [runtime],
     rows: alive.rows,
     guards: new SessionGuards({ retryAfterMs: 100 }),
-    ports: {
-      profiles: { resolve: async () => await Promise.resolve({ command: ['agent'] }) },
-      outcomes: { apply: async () => await Promise.reject(new Error('there is no outcome')) },
-    },
+    ports: ports(),
     settings: SETTINGS,
     signal: never,
     publish: () => {

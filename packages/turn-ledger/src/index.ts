@@ -7,6 +7,8 @@ export {
   NestedTransactionError,
   type LedgerUnavailableReason,
 } from './database/ledger-errors.ts';
+export { PgMissingError } from './database/postgres/pg-missing-error.ts';
+export type { PostgresOptions } from './database/postgres/postgres-options.ts';
 export { EventGapError } from './events/event-gap-error.ts';
 export type { AppendResult } from './events/append-events.ts';
 export type { EventLog, ReadEvents, StoredEvent } from './events/event-store.ts';

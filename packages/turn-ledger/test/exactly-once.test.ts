@@ -2,7 +2,7 @@ import type { InstanceEvent, SequencedEvent, TurnOutcome } from '@holdfast/contr
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { EventGapError, openLedger, outcomeEffects, TurnOpenError, type Ledger } from '@holdfast/turn-ledger';
-import { testHome } from '@holdfast/testbeds';
+import { eachDatabase } from './each-database.ts';
 import { aTurn, AT, numbered, recordLiveSession, said } from './recorded-session.ts';
 
 /** What a control server has to tell: a journal in which every prompt, and what the agent does on its own, starts and ends once. */
@@ -41,7 +41,7 @@ const journalArbitrary = fc
   .map((events) => numbered(1, ...events));
 
 type Command =
-  | { readonly type: 'begin' | 'abandon' | 'fail' | 'accept' | 'reopen' }
+  | { readonly type: 'begin' | 'abandon' | 'fail' | 'accept' | 'reopen' | 'crash' }
   | { readonly type: 'append'; readonly from: number; readonly count: number }
   | { readonly type: 'apply'; readonly which: number };
 
@@ -51,7 +51,10 @@ const commandArbitrary: fc.Arbitrary<Command> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ type: fc.constantFrom('abandon' as const, 'fail' as const, 'accept' as const) }),
   },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant('reopen' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ type: fc.constantFrom('reopen' as const, 'crash' as const) }),
+  },
   {
     weight: 8,
     arbitrary: fc.record({
@@ -144,6 +147,19 @@ class Model {
   }
 }
 
+let crashing = false;
+
+/** A ledger that fails in the middle of a transaction while `crashing`. */
+async function openCrashing(url: string): Promise<Ledger> {
+  return await openLedger({
+    url,
+    mapOutcome: (outcome) => {
+      if (crashing) throw new Error('crashed');
+      return outcomeEffects(outcome);
+    },
+  });
+}
+
 /** A ledger next to its model. Whatever the ledger answers has to be what the model says. */
 class Bench {
   readonly model = new Model();
@@ -182,7 +198,10 @@ class Bench {
         break;
       case 'reopen':
         await ledger.close();
-        this.ledger = await openLedger({ url: this.url });
+        this.ledger = await openCrashing(this.url);
+        break;
+      case 'crash':
+        await this.#crash();
         break;
       case 'append':
         await this.#append(
@@ -217,6 +236,17 @@ class Bench {
     expect(result).toMatchObject({ stored: fresh.length, skipped: events.length - fresh.length });
     this.applied += result.applied.filter((one) => one.applied).length;
     for (const event of fresh) this.model.take(event);
+  }
+
+  /** In the middle of storing everything that is left: nothing of it counts. */
+  async #crash(): Promise<void> {
+    const left = this.journal.slice(this.model.stored.length);
+    if (!left.some(({ event }) => event.type === 'turn_ended')) return;
+    crashing = true;
+    await expect(this.ledger.events.append('s', left)).rejects.toThrow('crashed');
+    crashing = false;
+    await this.ledger.close();
+    this.ledger = await openCrashing(this.url);
   }
 
   /** As from the retained list, twice at once. */
@@ -254,24 +284,25 @@ class Bench {
   }
 }
 
-it('repeats, gaps, restarts and both ways of seeing an end, in any order: each event and each outcome counts once [SURVIVAL-004.4] [BEYOND-02]', async () => {
-  await using home = await testHome('exactly-once');
-  let runs = 0;
-  const commands = fc.array(commandArbitrary, { maxLength: 30 });
-  await fc.assert(
-    fc.asyncProperty(journalArbitrary, commands, async (journal, steps) => {
-      runs += 1;
-      const url = home.path(`${String(runs)}.db`);
-      const bench = new Bench({ url, journal, ledger: await openLedger({ url }) });
-      try {
-        await recordLiveSession(bench.ledger, 's');
-        for (const step of steps) await bench.act(step);
-        await bench.expectSame();
-      } finally {
-        await bench.ledger.close();
-      }
-    }),
-    { numRuns: 60 },
-  );
-  expect(runs).toBeGreaterThanOrEqual(60);
-}, 120_000);
+eachDatabase((database) => {
+  it('repeats, gaps, crashes, restarts and both ways of seeing an end, in any order: each event and each outcome counts once [SURVIVAL-004.4] [BEYOND-02]', async () => {
+    let runs = 0;
+    const commands = fc.array(commandArbitrary, { maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(journalArbitrary, commands, async (journal, steps) => {
+        runs += 1;
+        const url = await database.fresh();
+        const bench = new Bench({ url, journal, ledger: await openCrashing(url) });
+        try {
+          await recordLiveSession(bench.ledger, 's');
+          for (const step of steps) await bench.act(step);
+          await bench.expectSame();
+        } finally {
+          await bench.ledger.close();
+        }
+      }),
+      { numRuns: 60 },
+    );
+    expect(runs).toBeGreaterThanOrEqual(60);
+  }, 120_000);
+});

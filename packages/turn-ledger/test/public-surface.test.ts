@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import * as ledger from '@holdfast/turn-ledger';
 import * as nodeSqlite from '@holdfast/turn-ledger/node-sqlite';
+import * as postgresUrl from '@holdfast/turn-ledger/postgres-url';
 
 it('exports these names and no others', () => {
   expect(Object.keys(ledger).toSorted()).toEqual([
@@ -13,6 +14,7 @@ it('exports these names and no others', () => {
     'LedgerUrlError',
     'NestedTransactionError',
     'OrchestratorStep',
+    'PgMissingError',
     'PromptLifecycle',
     'PromptsEndedError',
     'ReadyBus',
@@ -29,4 +31,5 @@ it('exports these names and no others', () => {
     'reducePrompts',
   ]);
   expect(Object.keys(nodeSqlite).toSorted()).toEqual(['NodeSqliteMissingError', 'loadNodeSqlite']);
+  expect(Object.keys(postgresUrl).toSorted()).toEqual(['isPostgresUrl', 'postgresPlace', 'withoutSecrets']);
 });

@@ -25,6 +25,8 @@ export class AgentProcess {
   readonly pid: number;
   /** Settles when the process has ended. Never rejects. */
   readonly exited: Promise<Exit>;
+  /** Settles when all of its stderr has been read; others may hold it open. Never rejects. */
+  readonly stderrEnd: Promise<void>;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #clock: Clock;
   #hasExited = false;
@@ -45,6 +47,9 @@ export class AgentProcess {
     // Writing to an agent that has ended, or reading from it, is no news: its exit is.
     for (const stream of [child, child.stdin, child.stdout, child.stderr])
       stream.on('error', () => undefined);
+    this.stderrEnd = new Promise((resolveEnd) => {
+      child.stderr.once('close', resolveEnd);
+    });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       options.stderr.add(text);
     });

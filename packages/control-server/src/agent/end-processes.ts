@@ -1,12 +1,6 @@
 import { pause, type Clock } from '../ports/clock.ts';
 import { INSTANCE_MARK, SERVER_MARK } from './agent-environment.ts';
-import {
-  descendantsOf,
-  listProcesses,
-  startedWith,
-  stillRunning,
-  type ProcessEntry,
-} from './process-table.ts';
+import { descendantsOf, stillRunning, takeSnapshot, type ProcessEntry } from './process-table.ts';
 
 /** Whose processes are meant. */
 export interface ProcessFamily {
@@ -22,9 +16,9 @@ const KILLED_LIMIT_MS = 5000;
 
 /** All that an agent started and that still runs, itself included: agents run their tools in sessions of their own. */
 export async function findFamily(family: ProcessFamily): Promise<readonly ProcessEntry[]> {
-  const all = await listProcesses();
+  const snapshot = await takeSnapshot();
   const marks = [`${INSTANCE_MARK}=${family.instanceId}`, `${SERVER_MARK}=${family.serverId}`];
-  return merge(family.leader === null ? [] : ledBy(family.leader, all), startedWith(marks, all));
+  return merge(family.leader === null ? [] : ledBy(family.leader, snapshot.all), snapshot.startedWith(marks));
 }
 
 /**

@@ -4,6 +4,7 @@ import {
   type Instance as InstanceDescription,
   type Prompt,
   type Reconstruction,
+  type RepairedRuntime,
   type StartAgent,
   type StartedAgent,
 } from '@holdfast/control-protocol';
@@ -134,18 +135,33 @@ export class Instance {
 
   /** Starts an agent; resolves when it is ready for prompts. A failed start leaves the instance idle. */
   async startAgent(start: StartAgent): Promise<StartedAgent> {
-    if (this.#stopping !== null) {
-      throw new ControlError('instance_not_found', `Instance ${this.instanceId} is being stopped.`);
+    this.#refuseWhenStopping();
+    try {
+      const started = await this.#slot.start(start);
+      this.#providerSessionId = started.session.providerSessionId;
+      if (this.#slot.status === 'ready') {
+        const agent = this.#slot.ready();
+        this.turns.own.agentReady(() => {
+          agent.cancelTurn();
+        });
+      }
+      return started;
+    } catch (error) {
+      // What an agent asked before it failed, nobody waits for any more.
+      if (this.#slot.status === 'idle') void this.permissions.cancelAll('agent_exited');
+      throw error;
     }
-    const started = await this.#slot.start(start);
-    this.#providerSessionId = started.session.providerSessionId;
-    if (this.#slot.status === 'ready') {
-      const agent = this.#slot.ready();
-      this.turns.own.agentReady(() => {
-        agent.cancelTurn();
-      });
+  }
+
+  /** Removes npm's installed copy of a package, as the instance's agent has it; there must be no agent. */
+  async repairRuntime(packageSpec: string): Promise<RepairedRuntime> {
+    this.#refuseWhenStopping();
+    try {
+      return await this.#slot.repairRuntime(packageSpec);
+    } catch (error) {
+      this.#refuseWhenStopping();
+      throw error;
     }
-    return started;
   }
 
   /** Stops the agent and all it started; the instance, its events and its outcomes stay. */
@@ -225,6 +241,11 @@ export class Instance {
   async stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     await this.#stopping;
+  }
+
+  #refuseWhenStopping(): void {
+    if (this.#stopping === null) return;
+    throw new ControlError('instance_not_found', `Instance ${this.instanceId} is being stopped.`);
   }
 
   async #stop(): Promise<void> {

@@ -103,6 +103,14 @@ export const EVENT_COUNTERS: { readonly [Name in HostEvent['name']]: Counted<Eve
     description: 'Settings that are not in force as they were given.',
     attributes: ({ setting }) => ({ setting }),
   },
+  'ledger.unavailable': {
+    counter: 'holdfast.ledger.unavailable',
+    description: 'Outages of the ledger.',
+    attributes: ({ reason }) => ({ reason }),
+  },
+  'ledger.available': null,
+  'lock.broken': null,
+  'lock.retaken': null,
   'lock.lost': {
     counter: 'holdfast.lock.lost',
     description: 'Shared locks lost.',
@@ -127,6 +135,11 @@ export const EVENT_COUNTERS: { readonly [Name in HostEvent['name']]: Counted<Eve
     counter: 'holdfast.session.restarted',
     description: 'Agents started for sessions that had one before.',
     attributes: ({ history }) => ({ history }),
+  },
+  'runtime.repaired': {
+    counter: 'holdfast.runtime.repaired',
+    description: 'Agents that npm runs started with fresh metadata.',
+    attributes: ({ removed }) => ({ removed: String(removed) }),
   },
   'host.error': null,
 };

@@ -2,6 +2,7 @@ import { ControlError, type JsonObject } from '@holdfast/control-protocol';
 import { NoAnswerError, UnreadableAnswerError } from '@holdfast/control-protocol/client';
 import { TurnOpenError } from '@holdfast/turn-ledger';
 import { PromptUnresolvedError, SessionTakenOverError, TurnInProgressError } from '../host-errors.ts';
+import { isAway } from './ledger-patience.ts';
 import type { HostServices } from './host-services.ts';
 import type { LiveExecution } from './live-execution.ts';
 
@@ -32,7 +33,7 @@ export async function dispatchPrompt(
   } catch (error) {
     if (await wasAccepted(live, promptGeneration, error, turnId)) return turnId;
     live.lifecycle.dispatchFailed(promptGeneration);
-    await ledger.turns.dispatchFailed(turnId, describeFailure(error));
+    await failDispatch(services, turnId, error);
     if (error instanceof ControlError && error.code === 'turn_in_progress') {
       throw new TurnInProgressError(sessionId);
     }
@@ -41,13 +42,25 @@ export async function dispatchPrompt(
   return turnId;
 }
 
+/** Ends the turn of a prompt that went nowhere; where the ledger is away, as soon as it is back. */
+async function failDispatch(services: HostServices, turnId: string, why: unknown): Promise<void> {
+  const { ledger, patience, closed } = services;
+  await patience.nowOrLater(
+    `the end of turn ${turnId}, which was not dispatched`,
+    async () => await ledger.turns.dispatchFailed(turnId, describeFailure(why)),
+    closed,
+  );
+}
+
 async function begin(
-  { ledger }: HostServices,
+  services: HostServices,
   { lifecycle, execution }: LiveExecution,
   turnId: string,
   content: readonly JsonObject[],
 ): Promise<number> {
+  const { ledger, patience } = services;
   const { executionId, sessionId } = execution;
+  patience.assertCertain();
   // The number advances before every attempt, and an attempt that fails uses it up (GENERATION-02, -03).
   const { promptGeneration } = lifecycle.beginPrompt().identity;
   try {
@@ -55,6 +68,7 @@ async function begin(
     return promptGeneration;
   } catch (error) {
     lifecycle.dispatchFailed(promptGeneration);
+    if (isAway(error) && error.mayBeStored) await failDispatch(services, turnId, error);
     throw error instanceof TurnOpenError ? new TurnInProgressError(sessionId) : error;
   }
 }
@@ -80,7 +94,10 @@ async function wasAccepted(
 
 function describeFailure(error: unknown): { readonly code: string; readonly message: string } {
   const told =
-    error instanceof ControlError || error instanceof NoAnswerError || error instanceof UnreadableAnswerError;
+    error instanceof ControlError ||
+    error instanceof NoAnswerError ||
+    error instanceof UnreadableAnswerError ||
+    isAway(error);
   return told
     ? { code: error.code, message: error.message }
     : { code: 'dispatch_failed', message: String(error) };

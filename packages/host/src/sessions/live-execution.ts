@@ -1,8 +1,13 @@
-import type { Instance, RetainedOutcome, SequencedEvent } from '@holdfast/control-protocol';
+import type { Instance, SequencedEvent } from '@holdfast/control-protocol';
 import type { CallOptions, ControlClient } from '@holdfast/control-protocol/client';
 import type { OwnedControlServer } from '@holdfast/executor-contract';
 import type { Execution } from '@holdfast/recovery';
-import { PromptLifecycle, type AppendResult, type TerminalEvent } from '@holdfast/turn-ledger';
+import {
+  PromptLifecycle,
+  type AppendResult,
+  type ApplyOutcome,
+  type TerminalEvent,
+} from '@holdfast/turn-ledger';
 import { SessionNotLiveError, SessionTakenOverError } from '../host-errors.ts';
 import { pumpEvents, type PumpEnd } from './event-pump.ts';
 import type { ExecutionServices } from './execution-services.ts';
@@ -56,15 +61,15 @@ export class LiveExecution {
   /** Lets the events flow, from the ledger's cursor on, until {@link LiveExecution.release} or the instance's end. */
   attach(): void {
     const { executionId, instanceId } = this.execution;
-    const { ledger, events } = this.#services;
+    const { ledger, patience, events } = this.#services;
     const signal = AbortSignal.any([this.#stop.signal, this.server.lost]);
     this.#pump = pumpEvents(
       {
         instanceId,
         client: this.client,
-        cursor: () => ledger.events.cursor(executionId),
-        store: (batch) => this.#store(batch),
-        beforeReattach: () => this.settleRetained(),
+        cursor: () => patience.insist(async () => await ledger.events.cursor(executionId), signal),
+        store: (batch) => this.#store(batch, signal),
+        beforeReattach: () => this.settleRetained(undefined, { signal }),
         onDetached: (why) => {
           events.publish({ name: 'session.detached', sessionId: this.execution.sessionId, why });
         },
@@ -95,38 +100,56 @@ export class LiveExecution {
 
   /**
    * Applies every outcome that the server retains, and tells it so. `end` judges each of them; unless told it is that of the
-   * lifecycle, which publishes at once.
+   * lifecycle, which publishes at once. Waits for a ledger that is away until the signal of the limits, or the host's end.
    */
   async settleRetained(
     end: (terminal: TerminalEvent) => void = (terminal) => this.lifecycle.terminal(terminal),
     limits: CallOptions = {},
   ): Promise<void> {
     const { instanceId } = this.execution;
+    const signal = limits.signal ?? this.#services.closed;
     const { retained } = await this.client.call('getTurn', { instanceId }, limits);
-    for (const outcome of retained) await this.#applyRetained(outcome, end);
+    for (const { turnId, promptGeneration, outcome, endedAt } of retained) {
+      await this.#apply({ promptGeneration, controlTurnId: turnId, outcome, endedAt }, signal);
+      end({ promptGeneration, controlTurnId: turnId, outcome });
+      await this.#acknowledge(turnId);
+    }
   }
 
-  async #applyRetained(
-    { turnId, promptGeneration, outcome, endedAt }: RetainedOutcome,
-    end: (terminal: TerminalEvent) => void,
+  /** Applies an outcome, however long the ledger is away. One whose commit nobody could tell of counts as applied now. */
+  async #apply(
+    ended: Omit<ApplyOutcome, 'executionId'>,
+    signal: AbortSignal,
+    wasInDoubt = false,
   ): Promise<void> {
+    const { ledger, patience } = this.#services;
     const { executionId } = this.execution;
-    const result = await this.#services.ledger.outcomes.apply({
-      executionId,
-      promptGeneration,
-      controlTurnId: turnId,
-      outcome,
-      endedAt,
-    });
-    if (result.applied) settleOutcome(this.#services, result);
-    end({ promptGeneration, controlTurnId: turnId, outcome });
-    await this.#acknowledge(turnId);
+    await patience.insist(async (inDoubt) => {
+      const result = await ledger.outcomes.apply({ executionId, ...ended });
+      if (result.applied) {
+        settleOutcome(this.#services, result);
+      } else if ((inDoubt || wasInDoubt) && result.why === 'already_terminal') {
+        const { turnId, sessionId, turnState } = result;
+        const { promptGeneration, outcome } = ended;
+        if (turnState !== 'abandoned')
+          settleOutcome(this.#services, { turnId, sessionId, promptGeneration, outcome });
+      }
+    }, signal);
   }
 
-  async #store(batch: readonly SequencedEvent[]): Promise<void> {
-    const { ledger, stored } = this.#services;
-    const result = await ledger.events.append(this.execution.executionId, batch);
-    stored.notify(this.execution.sessionId);
+  async #store(batch: readonly SequencedEvent[], signal: AbortSignal): Promise<void> {
+    const { ledger, patience, stored } = this.#services;
+    const { executionId, sessionId } = this.execution;
+    const { result, repeated } = await patience.insist(async (inDoubt) => {
+      const appended = await ledger.events.append(executionId, batch);
+      return { result: appended, repeated: inDoubt ? batch.slice(0, appended.skipped) : [] };
+    }, signal);
+    stored.notify(sessionId);
+    for (const { at: endedAt, event } of repeated) {
+      if (event.type !== 'turn_ended') continue;
+      const { promptGeneration, turnId: controlTurnId, outcome } = event;
+      await this.#apply({ promptGeneration, controlTurnId, outcome, endedAt }, signal, true);
+    }
     for (const { event } of batch) this.#act(event, result);
     for (const { event } of batch) {
       // The server retains no outcome of what the agent did on its own.
@@ -182,11 +205,13 @@ export class LiveExecution {
 
   async #ended(why: PumpEnd): Promise<void> {
     const { sessionId } = this.execution;
-    const { events, pending } = this.#services;
+    const { events, pending, patience, closed } = this.#services;
     this.#onEnd();
     this.lifecycle.end();
     if (why === 'instance_stopped' || why === 'server_stopping') {
-      await settleLostAgent(this.#services, sessionId);
+      await patience.insist(async () => {
+        await settleLostAgent(this.#services, sessionId);
+      }, closed);
     } else if (why === 'superseded') {
       await this.#takenOver();
     }
@@ -200,10 +225,10 @@ export class LiveExecution {
   /** Nothing is written any more about what another backend drives now; its outcomes are told there (OWNERSHIP-002.3). */
   async #takenOver(): Promise<void> {
     const { sessionId } = this.execution;
-    const { ledger, results, takenOver } = this.#services;
+    const { ledger, patience, closed, results, takenOver } = this.#services;
     const error = new SessionTakenOverError(sessionId, this.server.lost.reason);
     takenOver.set(sessionId, error);
-    const open = await ledger.turns.openTurn(sessionId);
+    const open = await patience.insist(async () => await ledger.turns.openTurn(sessionId), closed);
     if (open !== null) results.lose(open.turnId, error);
   }
 }

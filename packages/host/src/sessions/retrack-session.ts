@@ -6,16 +6,24 @@ import type { HostServices } from './host-services.ts';
 
 /**
  * Takes a session that recovery has re-tracked: its generation goes on from the highest that was used, a turn
- * that the control server knows nothing of is ended, and its events flow again from the ledger's cursor.
+ * that the control server knows nothing of is ended, and its events flow again from the ledger's cursor. Nothing goes live any more
+ * once the signal has aborted.
  */
-export async function retrackSession(services: HostServices, retracked: RetrackedSession): Promise<void> {
-  const { execution, record, server, instance, turn } = retracked;
+export async function retrackSession(
+  services: HostServices,
+  retracked: RetrackedSession,
+  signal: AbortSignal,
+): Promise<void> {
+  const { execution, record, server, instance, turn, sessionState } = retracked;
   await endUnknownTurn(services, execution.sessionId, turn);
   const { ledger } = services;
   const { executionId, sessionId, providerSessionId } = execution;
-  if ((await ledger.sessions.get(sessionId))?.providerSessionId !== providerSessionId) {
+  const session = await ledger.sessions.get(sessionId);
+  if (session?.providerSessionId !== providerSessionId) {
     await ledger.sessions.setProviderSession(sessionId, providerSessionId);
   }
+  // The old backend may have died between the start of its agent and writing that down.
+  if (session?.state === 'starting') await ledger.sessions.setState(sessionId, sessionState);
   if (record.agentProcess === null && instance.agentPid !== null) {
     // The old backend died before it had written down which process the agent is.
     const { runtime } = execution;
@@ -27,6 +35,7 @@ export async function retrackSession(services: HostServices, retracked: Retracke
   const { active } = turn;
   const ownTurn = active?.promptGeneration === 0 ? active : null;
   if (ownTurn !== null) await beginOwnTurn(services, executionId, ownTurn);
+  signal.throwIfAborted();
   goLive(
     services,
     { execution, server },

@@ -24,6 +24,8 @@ export interface CreateSession {
   readonly workspace: { readonly kind: 'local'; readonly path: string };
   /** The host's own name for this attempt, carried to the agent as `KANDEV_RUN_ID`. */
   readonly runId?: string;
+  /** The host's own name for the environment that the session works in; kept with the session and given back with it. */
+  readonly taskEnvironmentId?: string;
   /** Kept with the session and its executions; must hold no secret. */
   readonly metadata?: JsonObject;
   readonly signal?: AbortSignal;
@@ -58,11 +60,20 @@ export class Sessions {
           workspacePath: options.workspace.path,
           mode: 'managed',
           metadata: options.metadata ?? {},
+          taskEnvironmentId: options.taskEnvironmentId ?? null,
         });
         try {
           await launchSession(services, record, { runId: options.runId ?? null, signal });
         } catch (error) {
-          await services.ledger.sessions.setState(sessionId, 'failed');
+          // After the end of the host the ledger is the next one's, which makes the session truthful.
+          if (services.closed.aborted) throw error;
+          await services.patience.nowOrLater(
+            `the failed start of session ${sessionId}`,
+            async () => {
+              await services.ledger.sessions.setState(sessionId, 'failed');
+            },
+            services.closed,
+          );
           throw error;
         }
         return new Session(services, record);

@@ -1,13 +1,13 @@
 import type { RefusalReason } from '@holdfast/executor-contract';
-import type { ExecutionValues } from '../reconstruction/execution.ts';
+import type { MissingInput } from '../reconstruction/reconstruct.ts';
 
 /** What recovery came to for one row of the inventory. */
 export type RowOutcome =
   | { readonly kind: 'retracked' }
   /** No live instance belongs to it. */
   | { readonly kind: 'no_instance' }
-  /** A required value is absent at its source; the instance was stopped (SURVIVAL-002.4). */
-  | { readonly kind: 'missing_input'; readonly name: keyof ExecutionValues }
+  /** A source says that a required value is absent, or is itself not there; the instance was stopped (SURVIVAL-002.4). */
+  | { readonly kind: 'missing_input'; readonly name: MissingInput }
   /** A source did not answer; the instance was stopped (SURVIVAL-002.13). */
   | { readonly kind: 'failed_read'; readonly name: ReadName; readonly detail: string }
   /** Which of its session's live instances is its own cannot be told; all were stopped (SURVIVAL-002.10). */
@@ -16,14 +16,14 @@ export type RowOutcome =
   | { readonly kind: 'stop_failed'; readonly instanceIds: readonly string[] }
   /** The host could not store or take what was recovered. The instances run on, to be recovered by the next backend. */
   | { readonly kind: 'not_published'; readonly instanceIds: readonly string[]; readonly detail: string }
-  /** The deadline came first; the instance was stopped (SURVIVAL-003.7). */
+  /** The deadline came first; the instance is stopped, and the session guarded until that is done (SURVIVAL-003.7). */
   | { readonly kind: 'deadline' }
   | { readonly kind: 'adoption_refused'; readonly reason: RefusalReason }
   /** Its control server could not be enumerated: nothing recovered, nothing stopped (SURVIVAL-002.12). */
   | { readonly kind: 'not_enumerated' };
 
 /** The reads of a session's recovery. */
-export type ReadName = 'reconstruction' | 'turn' | 'profile';
+export type ReadName = 'reconstruction' | 'turn' | 'profile' | 'session';
 
 /** What follows from an outcome. */
 export interface OutcomeEffect {

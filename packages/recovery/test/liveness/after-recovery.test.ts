@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { resolveSettings } from '@holdfast/control-protocol';
 import type { Dial, ExecutionRecord, OwnedControlServer, Ownership } from '@holdfast/executor-contract';
 import { scriptedAgentCommand } from '@holdfast/scripted-agent';
-import { processIsAlive, processStartTime } from '@holdfast/testbeds';
+import { processIsAlive, processStartTime, until } from '@holdfast/testbeds';
 import {
   SessionGuards,
   planReconciliation,
@@ -22,6 +22,7 @@ import { runControlServer, type RunningServer } from '../fixtures/control-server
 import { judged } from '../fixtures/judged.ts';
 import { lightAgentCommand } from '../fixtures/light-agent.ts';
 import { proxyTo, type Proxy } from '../fixtures/proxy.ts';
+import { ports } from '../fixtures/ports.ts';
 import { row } from '../fixtures/rows.ts';
 import { launchOn, survivorRuntime, type SurvivorRuntime } from '../fixtures/survivor-runtime.ts';
 
@@ -101,10 +102,7 @@ async function backend(
     runtimes: [runtime],
     rows,
     guards,
-    ports: {
-      profiles: { resolve: async () => await Promise.resolve({ command: ['agent'] }) },
-      outcomes: { apply: async () => await Promise.reject(new Error('nothing to apply')) },
-    },
+    ports: ports(),
     settings,
     signal: never,
     publish: ({ execution }) => {
@@ -184,8 +182,12 @@ describe('rows after a recovery', () => {
     expect(livenessOf(report)).toEqual({ live: 'adoption_refused, unknown (not_adopted)' });
     await server[Symbol.asyncDispose]();
     expect(await ownership.refusedServer(SCOPE, never)).toBe('gone');
-    const again = await judged(report, { runtime, ownership, servers: [] });
-    expect(livenessOf(again)).toEqual({ live: 'adoption_refused, gone (no_server)' });
+    const gone = { live: 'adoption_refused, gone (no_server)' };
+    const isGone = async (): Promise<boolean> => {
+      const again = livenessOf(await judged(report, { runtime, ownership, servers: [] }));
+      return JSON.stringify(again) === JSON.stringify(gone);
+    };
+    expect(await until(isGone, { reason: 'the agent to end after its server', withinMs: 10_000 })).toBe(true);
   });
 
   it('are forgotten as refused once their server is adopted after all', async () => {

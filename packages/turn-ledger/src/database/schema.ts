@@ -22,7 +22,7 @@ export type LedgerReader = Pick<Kysely<LedgerSchema>, 'selectFrom'>;
 /** One transaction; whoever gets it uses nothing else of the ledger until it ends. */
 export type LedgerTransaction = Pick<
   Transaction<LedgerSchema>,
-  'selectFrom' | 'insertInto' | 'updateTable' | 'deleteFrom'
+  'selectFrom' | 'insertInto' | 'updateTable' | 'deleteFrom' | 'executeQuery' | 'getExecutor'
 >;
 
 type EpochMs = number;
@@ -49,6 +49,7 @@ interface SessionsTable {
   /** The agent's own name for the conversation, as JSON: agents choose it freely. */
   provider_session_id: JsonText | null;
   metadata: JsonText;
+  task_environment_id: string | null;
   /** The `ordinal` of its latest turn. */
   turn_count: number;
   /** The `position` of its latest event. */

@@ -1,9 +1,11 @@
 import type { RetainedOutcome, TurnOutcome } from '@holdfast/control-protocol';
 import type { LedgerTransaction } from '../database/schema.ts';
 import type { SessionState } from '../sessions/session-state.ts';
+import { UnknownSessionError } from '../sessions/session-errors.ts';
 import { restSession } from '../turns/rest-session.ts';
-import { OPEN_TURN_STATES, type TerminalTurnState } from '../turns/turn-state.ts';
+import type { TerminalTurnState } from '../turns/turn-state.ts';
 import type { MapOutcome } from './outcome-effects.ts';
+import { endTurn, failTask, moveSession, reviewTask } from './outcome-statements.ts';
 
 /** How a turn ended, as a control server told it: by a `turn_ended` event or in its retained list. */
 export interface ApplyOutcome {
@@ -59,51 +61,27 @@ export async function applyOutcome(
   context: { readonly mapOutcome: MapOutcome; readonly now: number },
 ): Promise<ApplyResult> {
   const effects = context.mapOutcome(given.outcome);
-  const turn = await trx
-    .updateTable('turns')
-    .set({
-      state: effects.turn,
-      outcome: JSON.stringify(given.outcome),
-      // A crash between the server's acceptance and its recording leaves it unknown until now.
-      control_turn_id: given.controlTurnId,
-      ended_at: given.endedAt,
-    })
-    .where('execution_id', '=', given.executionId)
-    .where('prompt_generation', '=', given.promptGeneration)
-    .where((eb) =>
-      eb.or([eb('control_turn_id', 'is', null), eb('control_turn_id', '=', given.controlTurnId)]),
-    )
-    .where('state', 'in', OPEN_TURN_STATES)
-    .returning(['turn_id', 'session_id'])
-    .executeTakeFirst();
+  const { executionId, promptGeneration, controlTurnId, endedAt } = given;
+  const [turn] = await endTurn.run(trx, {
+    state: effects.turn,
+    outcome: JSON.stringify(given.outcome),
+    controlTurnId,
+    endedAt,
+    executionId,
+    promptGeneration,
+  });
   if (turn === undefined) return await whyNot(trx, given);
 
-  const isPrompt = given.promptGeneration > 0;
-  if (isPrompt) {
-    await trx
-      .updateTable('sessions')
-      .set({ state: effects.session, updated_at: context.now })
-      .where('session_id', '=', turn.session_id)
-      .where('state', '!=', 'stopped')
-      .execute();
-  } else {
-    await restSession(trx, turn.session_id, context.now);
-  }
-  const session = await trx
-    .selectFrom('sessions')
-    .select(['task_id', 'state'])
-    .where('session_id', '=', turn.session_id)
-    .executeTakeFirstOrThrow();
+  const { now } = context;
+  const isPrompt = promptGeneration > 0;
+  const moved = { sessionId: turn.session_id, state: effects.session, now };
+  const [session] = isPrompt
+    ? await moveSession.run(trx, moved)
+    : await restedSession(trx, turn.session_id, now);
+  if (session === undefined) throw new UnknownSessionError({ sessionId: turn.session_id });
   if (isPrompt && effects.task !== 'stays') {
-    await trx
-      .updateTable('tasks')
-      .set({
-        ...(effects.task === 'to_review' ? { state: 'review' } : { failed: 1 }),
-        updated_at: context.now,
-      })
-      .where('task_id', '=', session.task_id)
-      .where('state', '=', 'in_progress')
-      .execute();
+    const follow = effects.task === 'to_review' ? reviewTask : failTask;
+    await follow.run(trx, { taskId: session.task_id, now });
   }
   return {
     applied: true,
@@ -116,6 +94,20 @@ export async function applyOutcome(
     sessionState: session.state,
     outcome: given.outcome,
   };
+}
+
+/** Lets a session wait if nothing of it is open, and gives its row as it is then. */
+async function restedSession(
+  trx: LedgerTransaction,
+  sessionId: string,
+  now: number,
+): Promise<ReadonlyArray<{ readonly task_id: string; readonly state: SessionState }>> {
+  await restSession(trx, sessionId, now);
+  return await trx
+    .selectFrom('sessions')
+    .select(['task_id', 'state'])
+    .where('session_id', '=', sessionId)
+    .execute();
 }
 
 /** Nothing open fits: either the turn has ended, or it is none of ours. */

@@ -96,13 +96,7 @@ async function settleSession(
   sessionId: string,
   { gone, now }: ReconcileContext,
 ): Promise<Pick<ReconciledSession, 'wasActive' | 'abandonedTurnIds' | 'taskInterrupted'>> {
-  const active = await trx
-    .updateTable('sessions')
-    .set({ state: 'waiting_for_input', updated_at: now })
-    .where('session_id', '=', sessionId)
-    .where('state', 'in', ['starting', 'running'])
-    .returning('session_id')
-    .executeTakeFirst();
+  // Turns before the session, as everybody does who ends a turn: nobody waits for each other.
   const turns = await trx
     .updateTable('turns')
     .set({ state: 'abandoned', ended_at: now })
@@ -110,6 +104,13 @@ async function settleSession(
     .where('state', 'in', OPEN_TURN_STATES)
     .returning('turn_id')
     .execute();
+  const active = await trx
+    .updateTable('sessions')
+    .set({ state: 'waiting_for_input', updated_at: now })
+    .where('session_id', '=', sessionId)
+    .where('state', 'in', ['starting', 'running'])
+    .returning('session_id')
+    .executeTakeFirst();
   return {
     wasActive: active !== undefined,
     abandonedTurnIds: turns.map((turn) => turn.turn_id),

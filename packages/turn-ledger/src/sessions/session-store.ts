@@ -26,10 +26,13 @@ export interface NewSession {
   readonly workspacePath: string;
   readonly mode: SessionMode;
   readonly metadata: JsonObject;
+  /** The host's own name for the environment that the session works in; null or left out where it gave none. */
+  readonly taskEnvironmentId?: string | null;
 }
 
 /** A user's conversation with an agent. */
 export interface SessionRecord extends NewSession {
+  readonly taskEnvironmentId: string | null;
   readonly state: SessionState;
   /** The agent's own name for the conversation, with which it can resume it; null until the agent has told. */
   readonly providerSessionId: string | null;
@@ -63,6 +66,7 @@ const NewSessionInput = z.object({
   workspacePath: StorableText,
   mode: z.enum(SESSION_MODES),
   metadata: JsonObject,
+  taskEnvironmentId: StorableText.nullable().optional(),
 });
 
 export function sessionStore(database: LedgerDatabase, clock: () => number): Sessions {
@@ -99,6 +103,7 @@ export function sessionStore(database: LedgerDatabase, clock: () => number): Ses
             state: 'starting',
             provider_session_id: null,
             metadata: JSON.stringify(given.metadata),
+            task_environment_id: given.taskEnvironmentId ?? null,
             turn_count: 0,
             event_count: 0,
             created_at: now,
@@ -146,6 +151,7 @@ function toRecord(row: LedgerSchema['sessions']): SessionRecord {
     workspacePath: row.workspace_path,
     mode: readStored(place, z.enum(SESSION_MODES), row.mode),
     metadata: readStoredJson(place, JsonObject, row.metadata),
+    taskEnvironmentId: row.task_environment_id,
     state: readStored(place, z.enum(SESSION_STATES), row.state),
     providerSessionId:
       row.provider_session_id === null ? null : readStoredJson(place, z.string(), row.provider_session_id),
