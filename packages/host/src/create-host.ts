@@ -107,11 +107,13 @@ function tellAdjustments({ settings }: CheckedHostOptions, events: HostEvents): 
 
 /** Nothing is read from agents and nothing written about them any more. */
 async function letGoOfAgents(
-  { results, live, runtimes }: HostServices,
+  { results, live, runtimes, starts }: HostServices,
   reason: Error,
   agents: CloseOptions['agents'],
 ): Promise<void> {
   results.close(reason);
+  // They have been told to end, and take down what they made.
+  await starts.ended();
   await Promise.all([...live.values()].map(async (execution) => await execution.release()));
   await Promise.all(
     [...runtimes.values()].map(async (runtime) => {

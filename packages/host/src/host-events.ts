@@ -66,6 +66,17 @@ export type HostEvent =
       /** Why the agent did not go on with the conversation. */
       readonly why: string;
     }
+  /**
+   * npm's metadata hid the version of an agent that was published meanwhile; it was fetched anew, and the agent runs. `removed`:
+   * a copy that npm had installed was removed on the way. Nothing is to be done.
+   */
+  | {
+      readonly name: 'runtime.repaired';
+      readonly sessionId: string;
+      readonly agent: string;
+      readonly packageSpec: string;
+      readonly removed: boolean;
+    }
   /** A failure that no call could report; work goes on. */
   | { readonly name: 'host.error'; readonly what: string; readonly error: unknown };
 

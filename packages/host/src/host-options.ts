@@ -1,51 +1,14 @@
 import { resolve } from 'node:path';
-import {
-  Id,
-  StartAgent,
-  resolveSettings,
-  type JsonObject,
-  type SettingName,
-  type Settings,
-} from '@holdfast/control-protocol';
+import { resolveSettings, type SettingName, type Settings } from '@holdfast/control-protocol';
 import type { RuntimeFactory } from '@holdfast/executor-contract';
-import type { HistorySetting } from '@holdfast/recovery';
 import type { LedgerOptions, PostgresOptions } from '@holdfast/turn-ledger';
 import { isPostgresUrl, withoutSecrets } from '@holdfast/turn-ledger/postgres-url';
-import type { AgentProfile } from './agent-profile.ts';
+import { checkAgent, type AgentOptions, type AgentProfile } from './agents/agent-options.ts';
 import { HostOptionError } from './host-errors.ts';
 import type { HostEventListener } from './host-events.ts';
 import { registeredMeterProvider, type MeterProvider } from './metrics/meter.ts';
 import type { RecoveringHost } from './startup/recovering-host.ts';
 import type { OnTurnComplete } from './turns/on-turn-complete.ts';
-
-/** How to run one kind of agent. */
-export interface AgentOptions {
-  /** Program and arguments of an ACP agent that speaks over stdio. */
-  readonly command: readonly string[];
-  /** The same for a session that has a conversation to load. Default: `command`. */
-  readonly continuationCommand?: readonly string[];
-  /**
-   * Whether such a start loads the conversation. `preferred` (the default): a new one begins where the agent cannot. `required`:
-   * the start fails then. `none`: a new one begins always.
-   */
-  readonly history?: HistorySetting;
-  /** Which agent this is, for hosts that run one under several names. Default: its name. */
-  readonly agentId?: string;
-  /** Laid over the control server's small base environment; reaches the agent and nothing else. */
-  readonly environment?: Readonly<Record<string, string>>;
-  /** MCP servers in ACP's own shape. */
-  readonly mcpServers?: readonly JsonObject[];
-  readonly modeId?: string;
-  readonly modelId?: string;
-  readonly authMethodId?: string;
-  /** `ask` (the default) leaves permission requests to the host; `allow` grants them at once. */
-  readonly approval?: 'ask' | 'allow';
-  /**
-   * The agent is ended, with an `agent_error` event, when it and all it started hold more memory than this, in bytes, at least
-   * 16 MiB; looked at once a second. What processes share counts for each. Default: no limit.
-   */
-  readonly memoryLimitBytes?: number;
-}
 
 /** What {@link createHost} takes. */
 export interface HostOptions {
@@ -177,53 +140,4 @@ function ledgerFile(home: string, ledger: string): string {
     );
   }
   return resolve(home, scheme === undefined ? ledger : ledger.slice('sqlite:'.length));
-}
-
-function checkAgent(name: string, agent: AgentOptions): AgentProfile {
-  if (!Id.safeParse(name).success) {
-    throw new HostOptionError('agents', name, 'names of 1 to 128 characters of A-Z, a-z, 0-9, _ and -');
-  }
-  const history: unknown = agent.history ?? 'preferred';
-  if (history !== 'preferred' && history !== 'required' && history !== 'none') {
-    throw new HostOptionError(`agents.${name}.history`, history, '"preferred", "required" or "none"');
-  }
-  const agentId: unknown = agent.agentId ?? name;
-  if (typeof agentId !== 'string' || agentId === '') {
-    throw new HostOptionError(`agents.${name}.agentId`, agentId, 'a name');
-  }
-  const command = checkCommand(`agents.${name}.command`, agent.command);
-  const { memoryLimitBytes } = agent;
-  if (
-    memoryLimitBytes !== undefined &&
-    !StartAgent.shape.memoryLimitBytes.safeParse(memoryLimitBytes).success
-  ) {
-    throw new HostOptionError(
-      `agents.${name}.memoryLimitBytes`,
-      memoryLimitBytes,
-      'a whole number of bytes, at least 16777216 (16 MiB)',
-    );
-  }
-  return {
-    agentId,
-    command,
-    continuationCommand: checkCommand(
-      `agents.${name}.continuationCommand`,
-      agent.continuationCommand ?? command,
-    ),
-    history,
-    environment: agent.environment ?? {},
-    mcpServers: agent.mcpServers ?? [],
-    modeId: agent.modeId ?? null,
-    modelId: agent.modelId ?? null,
-    authMethodId: agent.authMethodId ?? null,
-    approval: agent.approval ?? 'ask',
-    memoryLimitBytes: memoryLimitBytes ?? null,
-  };
-}
-
-function checkCommand(option: string, command: readonly string[]): readonly string[] {
-  if (!Array.isArray(command) || command.length === 0 || !command.every((part) => typeof part === 'string')) {
-    throw new HostOptionError(option, command, 'a program and its arguments, a list of strings');
-  }
-  return command;
 }

@@ -24,9 +24,11 @@ export type {
   TaskRecord,
   TurnRecord,
 } from '@holdfast/turn-ledger';
+export type { AgentOptions, NpmAgentOptions, ProgramAgentOptions } from './agents/agent-options.ts';
 export { closeOnSignals } from './close-on-signals.ts';
 export { createHost } from './create-host.ts';
 export {
+  AgentStartCancelledError,
   AgentStartFailedError,
   ChoiceRefusedError,
   ChoiceUnresolvedError,
@@ -43,13 +45,15 @@ export {
   SharedLockLostError,
   SharedLockUnavailableError,
   TurnInProgressError,
+  type AgentStartFacts,
   type LockHolder,
 } from './host-errors.ts';
 export type { HostEvent, HostEventListener, HostEvents } from './host-events.ts';
-export type { AgentOptions, HostOptions } from './host-options.ts';
+export type { HostOptions } from './host-options.ts';
 export type { CloseOptions, Host } from './host.ts';
 export type { ReconciledRow } from './liveness/reconcile.ts';
 export type { SessionLiveness } from './liveness/session-liveness.ts';
+export type { RuntimeRepair } from './sessions/managed-start/start-plan.ts';
 export type {
   PermissionDecision,
   PromptNextOptions,

@@ -10,6 +10,12 @@ jest.setTimeout(30_000);
 
 const agents = { scripted: { command: scriptedAgentCommand() } };
 
+/** What the types do not let pass, but JavaScript does. */
+function untyped(given: unknown): Partial<HostOptions> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- this is the point
+  return { agents: given } as Partial<HostOptions>;
+}
+
 describe('createHost with input that it cannot take', () => {
   it.each<[string, Partial<HostOptions>, string]>([
     ['no home', { home: '' }, "home = '' is not accepted; it must be the path of a directory"],
@@ -46,6 +52,46 @@ describe('createHost with input that it cannot take', () => {
       'a memory limit that no agent could keep',
       { agents: { a: { command: ['x'], memoryLimitBytes: 512 } } },
       'agents.a.memoryLimitBytes = 512 is not accepted; it must be a whole number of bytes, at least 16777216',
+    ],
+    [
+      'an agent with a command and a package',
+      untyped({ a: { command: ['x'], npm: { package: 'x', version: '1.0.0' } } }),
+      'agents.a = [ \'command\', \'npm\' ] is not accepted; it must be given either "command" or "npm"',
+    ],
+    [
+      'an agent with neither, its environment left out',
+      untyped({ a: { environment: { KEY: 'word' } } }),
+      "agents.a = [ 'environment' ] is not accepted",
+    ],
+    [
+      'a package with a range',
+      { agents: { a: { npm: { package: 'x', version: '^1.0.0' } } } },
+      "agents.a.npm.version = '^1.0.0' is not accepted; it must be one exact version, e.g. 1.2.3: no range and no tag",
+    ],
+    [
+      'a package with a tag',
+      { agents: { a: { npm: { package: 'x', version: 'latest' } } } },
+      "agents.a.npm.version = 'latest' is not accepted",
+    ],
+    [
+      'a package by its path',
+      { agents: { a: { npm: { package: '../x', version: '1.0.0' } } } },
+      "agents.a.npm.package = '../x' is not accepted; it must be the name of a package in a registry",
+    ],
+    [
+      'a package whose name holds a version',
+      { agents: { a: { npm: { package: 'x@2.0.0', version: '1.0.0' } } } },
+      "agents.a.npm.package = 'x@2.0.0' is not accepted",
+    ],
+    [
+      'arguments that are no list',
+      untyped({ a: { npm: { package: 'x', version: '1.0.0', args: 'acp' } } }),
+      "agents.a.npm.args = 'acp' is not accepted; it must be a list of strings",
+    ],
+    [
+      'a start budget of no time',
+      { agents: { a: { command: ['x'], startBudgetMs: 10 } } },
+      'agents.a.startBudgetMs = 10 is not accepted; it must be whole milliseconds from 1000 to 3600000',
     ],
     [
       'a setting out of range',

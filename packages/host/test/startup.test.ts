@@ -106,6 +106,7 @@ it('exports what is named here and nothing else', () => {
   expect(Object.keys(surface).toSorted()).toMatchInlineSnapshot(`
 [
   "AgentNotGoneError",
+  "AgentStartCancelledError",
   "AgentStartFailedError",
   "AgentUnstoppableError",
   "ChoiceRefusedError",

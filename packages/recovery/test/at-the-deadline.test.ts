@@ -132,7 +132,7 @@ describe('at the deadline', () => {
       recoverInstances: async (rows, signal) => await runtime.recoverInstances(rows, signal),
       launch: async (request, signal) => await runtime.launch(request, signal),
       identify: async (pid, signal) => await runtime.identify(pid, signal),
-      probe: async (record, signal) => await runtime.probe(record, signal),
+      probe: async (row, signal) => await runtime.probe(row, signal),
       detach: async () => {
         await runtime.detach();
       },

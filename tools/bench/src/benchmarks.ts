@@ -1,9 +1,12 @@
 import type { TestHome } from '@holdfast/testbeds';
 import { compareAdoption } from './adoption/compare-adoption.ts';
 import type { Comparison } from './comparison.ts';
+import { compareJournal } from './journal/compare-journal.ts';
 import { compareLedger, LEDGER_DATABASES } from './ledger/compare-ledger.ts';
 import { compareRelay } from './relay/compare-relay.ts';
 import { LOAD_NAMES } from './relay/loads.ts';
+import { compareReplay } from './stream/compare-replay.ts';
+import { compareUnderFlood } from './stream/compare-under-flood.ts';
 
 /** How much is measured. */
 export interface Extent {
@@ -29,6 +32,9 @@ export const BENCHMARKS: readonly Benchmark[] = [
     name: `relay-${load}`,
     run: async (home: TestHome, { runs, share }: Extent) => await compareRelay(home, { load, runs, share }),
   })),
+  { name: 'journal', run: async (_home, extent) => await compareJournal(extent) },
+  { name: 'replay-1000', run: async (home, { runs }) => await compareReplay(home, { runs }) },
+  { name: 'flood', run: async (home, extent) => await compareUnderFlood(home, extent) },
   ...LEDGER_DATABASES.map((database) => ({
     name: `ledger-${database}`,
     run: async (home: TestHome, { runs, share }: Extent) =>

@@ -96,6 +96,13 @@ const PERFORMERS: Performers = {
     });
     await Promise.resolve();
   },
+  afterwards: async (turn, { afterMs = 0, steps, saysIdle = false }) => {
+    void turn.answered.then(async () => {
+      await wait(afterMs);
+      await turn.goOn(steps, saysIdle);
+    });
+    await Promise.resolve();
+  },
   usage: async (turn, { used, size }) => {
     await turn.session.send({ sessionUpdate: 'usage_update', used, size });
   },

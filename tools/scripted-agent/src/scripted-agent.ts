@@ -9,6 +9,7 @@ import { runSteps } from './run-steps.ts';
 import type { SessionStore, Update } from './session-store.ts';
 import { Session } from './session.ts';
 import type { StartBehaviour } from './start-behaviour.ts';
+import type { Step } from './steps.ts';
 import { Turn } from './turn.ts';
 
 /** The agent behind the protocol: its sessions, and what each method does. */
@@ -21,6 +22,8 @@ export class ScriptedAgent implements Receiver {
   readonly #sessions = new Map<string, Session>();
   /** The turns under way, by session id. */
   readonly #turns = new Map<string, Turn>();
+  /** What goes on outside of a turn, by session id. */
+  readonly #ownWork = new Map<string, Turn>();
   #authenticated = false;
 
   constructor(parts: {
@@ -69,7 +72,9 @@ export class ScriptedAgent implements Receiver {
   notification(method: string, params: unknown): void {
     if (method !== 'session/cancel') return;
     const sessionId = isObject(params) ? params['sessionId'] : undefined;
-    if (typeof sessionId === 'string') this.#turns.get(sessionId)?.cancel();
+    if (typeof sessionId !== 'string') return;
+    this.#turns.get(sessionId)?.cancel();
+    this.#ownWork.get(sessionId)?.cancel();
   }
 
   #initialize(): object {
@@ -138,13 +143,34 @@ export class ScriptedAgent implements Receiver {
     const text = promptText(params['prompt']);
     const steps = readScript(text) ?? [{ step: 'say', text } as const];
     session.remember({ sessionUpdate: 'user_message_chunk', content: { type: 'text', text } });
-    const turn = new Turn({ session, rpc: this.rpc, output: this.#output, process: this.#process, answered });
+    const turn = this.#turn(session, answered);
     this.#turns.set(session.id, turn);
     try {
       return { stopReason: await runSteps(turn, steps) };
     } finally {
       this.#turns.delete(session.id);
     }
+  }
+
+  #turn(session: Session, answered: Promise<void>): Turn {
+    return new Turn({
+      session,
+      rpc: this.rpc,
+      output: this.#output,
+      process: this.#process,
+      answered,
+      goOn: async (steps, saysIdle) => {
+        await this.#goOn(session, steps, saysIdle);
+      },
+    });
+  }
+
+  async #goOn(session: Session, steps: readonly Step[], saysIdle: boolean): Promise<void> {
+    const work = this.#turn(session, Promise.resolve());
+    this.#ownWork.set(session.id, work);
+    const stopReason = await runSteps(work, steps);
+    if (this.#ownWork.get(session.id) === work) this.#ownWork.delete(session.id);
+    if (saysIdle) await session.send({ sessionUpdate: 'state_update', state: 'idle', stopReason });
   }
 
   #admitSession(): void {

@@ -120,6 +120,19 @@ interface LateStep {
   readonly text: string;
 }
 
+/**
+ * Goes on by itself after the prompt was answered, as an agent does that wakes up: does these steps outside of any turn, until a
+ * cancel or the end of the agent.
+ */
+interface AfterwardsStep {
+  readonly step: 'afterwards';
+  /** How long after the answer; 0 unless told. */
+  readonly afterMs?: number;
+  readonly steps: readonly Step[];
+  /** Says that it has ended, or was cancelled, with a `state_update` to `idle`. */
+  readonly saysIdle?: boolean;
+}
+
 /** Reports how much of the context window is used, in tokens. */
 interface UsageStep {
   readonly step: 'usage';
@@ -214,6 +227,7 @@ export type Step =
   | FailStep
   | EndStep
   | LateStep
+  | AfterwardsStep
   | UsageStep
   | RawLineStep
   | UnknownUpdateStep

@@ -29,6 +29,8 @@ export class AgentProcess {
   readonly exited: Promise<Exit>;
   /** Settles when it has closed its end of its stdin, which shows at the first write. Never rejects. */
   readonly inputBroken: Promise<void>;
+  /** Settles when all of its stderr has been read; others may hold it open. Never rejects. */
+  readonly stderrEnd: Promise<void>;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #clock: Clock;
   #hasExited = false;
@@ -53,6 +55,9 @@ export class AgentProcess {
       child.stdin.on('error', () => {
         settle();
       });
+    });
+    this.stderrEnd = new Promise((resolveEnd) => {
+      child.stderr.once('close', resolveEnd);
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       options.stderr.add(text);

@@ -27,7 +27,10 @@ import type { StderrTail } from './stderr-tail.ts';
 export interface AgentOptions {
   readonly clock: Clock;
   readonly log: Log;
+  /** Where the provider session works. */
   readonly cwd: string;
+  /** Where the program is started. */
+  readonly programCwd: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly serverId: string;
   readonly instanceId: string;
@@ -45,6 +48,7 @@ export interface AgentFault {
 
 // One exit is awaited before it is reported; an agent that only closed its output or its input has none.
 const EXIT_LIMIT_MS = 1000;
+const STDERR_LIMIT_MS = 1000;
 
 /** A running agent: its process, the connection to it and all that it started. */
 export class Agent {
@@ -96,10 +100,10 @@ export class Agent {
 
   /** Starts the process; rejects with the system's error when that is impossible. */
   static async launch(options: AgentOptions, start: StartAgent): Promise<Agent> {
-    const { clock, cwd, environment, stderr, serverId, instanceId } = options;
+    const { clock, programCwd, environment, stderr, serverId, instanceId } = options;
     const agentProcess = await AgentProcess.start({
       command: start.command,
-      cwd,
+      cwd: programCwd,
       environment,
       stderr,
       clock,
@@ -156,6 +160,16 @@ export class Agent {
   /** Why the server ended it, if it did so on its own account. */
   get fault(): AgentFault | null {
     return this.#fault;
+  }
+
+  /** Settles when the process has ended, whoever else holds its output open. Never rejects. */
+  get ended(): Promise<Exit> {
+    return this.#process.exited;
+  }
+
+  /** Waits a little until its stderr has been read to the end, once it has ended. */
+  async stderrRead(): Promise<void> {
+    await within(this.#options.clock, STDERR_LIMIT_MS, this.#process.stderrEnd);
   }
 
   /** How the process ended, waiting a little for it; nulls when that is not known. */

@@ -1,24 +1,21 @@
 import {
   ControlError,
-  type CreateInstance,
   type InstanceStatus,
+  type RepairedRuntime,
   type StartAgent,
   type StartedAgent,
 } from '@holdfast/control-protocol';
-import { agentEnvironment } from '../agent/agent-environment.ts';
 import type { AgentListener } from '../agent/agent-listener.ts';
 import type { Exit } from '../agent/agent-process.ts';
 import type { Agent, AgentFault } from '../agent/agent.ts';
 import { StderrTail } from '../agent/stderr-tail.ts';
 import { within } from '../ports/clock.ts';
-import type { InstanceSurroundings } from './surroundings.ts';
-import { attemptStart, type ReadyAgent } from './start-agent.ts';
+import { AttemptGate } from './attempt-gate.ts';
+import { environmentOf, launchAgent, type AgentOwner } from './launch-agent.ts';
+import { StartAbortedError } from './start-failure.ts';
 
 /** What the place of an agent needs from its instance. */
-export interface AgentSlotOptions {
-  readonly surroundings: InstanceSurroundings;
-  readonly instanceId: string;
-  readonly created: Pick<CreateInstance, 'workspacePath' | 'environment'>;
+export interface AgentSlotOptions extends AgentOwner {
   readonly listener: AgentListener;
   /** The agent is about to be stopped: its turn should end in its own words, if it finds some soon. */
   readonly onStopping: () => Promise<void>;
@@ -38,6 +35,8 @@ export interface EndedAgent extends Exit {
 type AgentState =
   | { readonly kind: 'none'; readonly status: 'idle' | 'failed' }
   | { readonly kind: 'starting'; readonly abort: AbortController; readonly over: Promise<unknown> }
+  /** No agent, and none is started meanwhile. */
+  | { readonly kind: 'repairing'; readonly abort: AbortController; readonly over: Promise<unknown> }
   | { readonly kind: 'ready'; readonly agent: Agent }
   | { readonly kind: 'ending'; readonly agent: Agent; readonly end: AgentEnd };
 
@@ -60,10 +59,12 @@ export class AgentSlot {
   readonly #options: AgentSlotOptions;
   #state: AgentState = { kind: 'none', status: 'idle' };
   #stderr = new StderrTail();
+  readonly #gate: AttemptGate;
   #isClosed = false;
 
   constructor(options: AgentSlotOptions) {
     this.#options = options;
+    this.#gate = new AttemptGate(options.listener);
   }
 
   /** What the agent is, seen from outside; `ready` says nothing about turns. */
@@ -71,6 +72,8 @@ export class AgentSlot {
     switch (this.#state.kind) {
       case 'none':
         return this.#state.status;
+      case 'repairing':
+        return 'idle';
       case 'starting':
         return 'starting';
       case 'ready':
@@ -101,15 +104,14 @@ export class AgentSlot {
     if (this.#isClosed) {
       throw new ControlError('instance_not_found', `Instance ${this.#options.instanceId} is being stopped.`);
     }
-    if (this.#state.kind !== 'none') {
-      throw new ControlError(
-        'agent_already_running',
-        `Instance ${this.#options.instanceId} has an agent (${this.status}); stop it first.`,
-      );
-    }
+    this.#refuseWhenTaken();
     this.#stderr = new StderrTail();
     const abort = new AbortController();
-    const attempt = this.#attempt(start, abort.signal);
+    const attempt = launchAgent(this.#options, start, {
+      stderr: this.#stderr,
+      listener: this.#gate.open(),
+      signal: abort.signal,
+    });
     this.#state = { kind: 'starting', abort, over: attempt.catch(() => undefined) };
     try {
       const { agent, started } = await attempt;
@@ -120,15 +122,39 @@ export class AgentSlot {
       });
       return started;
     } catch (error) {
+      this.#gate.close();
       this.#state = { kind: 'none', status: 'idle' };
       throw error;
+    }
+  }
+
+  /** Removes npm's installed copy of a package, in the place of the agent: while that goes on no agent is started. */
+  async repairRuntime(packageSpec: string): Promise<RepairedRuntime> {
+    this.#refuseWhenTaken();
+    const { npmRuntimes } = this.#options.surroundings;
+    const { instanceId } = this.#options;
+    const abort = new AbortController();
+    const environment = environmentOf(this.#options);
+    const repair = npmRuntimes.repair({ instanceId, packageSpec, environment, signal: abort.signal });
+    const before = this.#state;
+    this.#state = { kind: 'repairing', abort, over: repair.catch(() => undefined) };
+    try {
+      return await repair;
+    } catch (error) {
+      if (!abort.signal.aborted) throw error;
+      throw new ControlError(
+        'agent_not_running',
+        `The repair of the runtime of instance ${instanceId} was given up: its agent was stopped meanwhile.`,
+      );
+    } finally {
+      this.#state = before;
     }
   }
 
   /** Stops the agent and all it started; resolves with how it ended once no process is left. */
   async stop(): Promise<Exit> {
     const wasEmpty = this.#state.kind === 'none';
-    await this.#abortStart();
+    await this.#giveUp();
     if (wasEmpty) throw this.#notRunning();
     if (this.#state.kind === 'ready') this.#beginEnd(this.#state.agent, this.#stopInOrder(this.#state.agent));
     if (this.#state.kind !== 'ending') return UNKNOWN_EXIT;
@@ -145,7 +171,7 @@ export class AgentSlot {
   async clear(releaseProducers: () => void): Promise<void> {
     this.#isClosed = true;
     if (this.#state.kind === 'starting') releaseProducers();
-    await this.#abortStart();
+    await this.#giveUp();
     const state = this.#state;
     if (state.kind === 'ready') this.#beginEnd(state.agent, this.#stopInOrder(state.agent, releaseProducers));
     else releaseProducers();
@@ -159,36 +185,20 @@ export class AgentSlot {
     await within(clock, stopGraceMs + CLEARING_LIMIT_MS, this.#state.end.over);
   }
 
-  async #abortStart(): Promise<void> {
-    if (this.#state.kind !== 'starting') return;
-    this.#state.abort.abort();
+  /** Ends a start or a repair that is under way. */
+  async #giveUp(): Promise<void> {
+    if (!('abort' in this.#state)) return;
+    this.#state.abort.abort(new StartAbortedError());
     await this.#state.over;
   }
 
-  async #attempt(start: StartAgent, signal: AbortSignal): Promise<ReadyAgent> {
-    const { surroundings, instanceId, created, listener } = this.#options;
-    const { clock, log, serverId, baseEnvironment, startBudgets, stopGraceMs } = surroundings;
-    const environment = agentEnvironment({
-      base: baseEnvironment,
-      own: created.environment,
-      serverId,
-      instanceId,
-    });
-    return await attemptStart(
-      {
-        clock,
-        log,
-        cwd: created.workspacePath,
-        environment,
-        serverId,
-        instanceId,
-        stderr: this.#stderr,
-        listener,
-        stopGraceMs,
-      },
-      start,
-      { budgets: startBudgets, signal },
-    );
+  #refuseWhenTaken(): void {
+    if (this.#state.kind === 'none') return;
+    const why =
+      this.#state.kind === 'repairing'
+        ? 'repairs the runtime of its agent; wait for that'
+        : `has an agent (${this.status}); stop it first`;
+    throw new ControlError('agent_already_running', `Instance ${this.#options.instanceId} ${why}.`);
   }
 
   #beginEnd(agent: Agent, end: AgentEnd): void {
@@ -237,6 +247,7 @@ export class AgentSlot {
 
   #empty(agent: Agent, status: 'idle' | 'failed'): void {
     agent.release();
+    this.#options.surroundings.npmRuntimes.left(this.#options.instanceId);
     this.#state = { kind: 'none', status };
   }
 

@@ -103,6 +103,15 @@ describe('the start of an agent', () => {
     expect(await instance.describe()).toMatchObject({ status: 'idle', agentPid: null });
   });
 
+  it('fails when the agent takes longer than its own budget', async () => {
+    await using owned = await ownedServer();
+    const instance = await instanceThat(owned, { silent: true });
+    await expect(instance.start({ startBudgetMs: 1000 })).rejects.toThrow(
+      'The agent did not finish initialize within 1000 ms',
+    );
+    await expect(instance.start({ startBudgetMs: 999 })).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
   it.each(['stopAgent', 'deleteInstance'] as const)('is given up by %s', async (name) => {
     await using owned = await ownedServer();
     const instance = await instanceThat(owned, { silent: true });

@@ -9,6 +9,11 @@ export interface RuntimeTraits {
   readonly survivesRestart: boolean;
   /** Agents do not run on the backend's own machine. */
   readonly remote: boolean;
+  /**
+   * npm's cache stays where agents run from one start to the next, and its installed copies of agents can be removed there
+   * (RUNTIME-001.2).
+   */
+  readonly repairsNpmRuntimes: boolean;
 }
 
 /** What opening a runtime came to for one control-server scope. */

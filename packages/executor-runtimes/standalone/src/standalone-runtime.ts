@@ -9,6 +9,7 @@ import type {
   ProcessEvidence,
   ProcessIdentity,
   RuntimeContext,
+  RuntimeTraits,
   ScopeEnumeration,
   ScopeReport,
 } from '@holdfast/executor-contract';
@@ -39,7 +40,7 @@ type Opening = Held | { readonly report: ScopeReport; readonly server: null; rea
 /** Control servers as local processes: one detached process for each installation. */
 export class StandaloneRuntime implements ExecutorRuntime {
   readonly kind = 'standalone';
-  readonly traits: { readonly survivesRestart: boolean; readonly remote: false };
+  readonly traits: RuntimeTraits;
   readonly #context: RuntimeContext;
   readonly #options: CheckedOptions;
   readonly #machine: Machine;
@@ -48,7 +49,7 @@ export class StandaloneRuntime implements ExecutorRuntime {
   #closed = false;
 
   constructor(context: RuntimeContext, options: CheckedOptions, machine: Machine) {
-    this.traits = { survivesRestart: context.survival, remote: false };
+    this.traits = { survivesRestart: context.survival, remote: false, repairsNpmRuntimes: true };
     this.#context = context;
     this.#options = options;
     this.#machine = machine;

@@ -136,6 +136,11 @@ export const EVENT_COUNTERS: { readonly [Name in HostEvent['name']]: Counted<Eve
     description: 'Agents started for sessions that had one before.',
     attributes: ({ history }) => ({ history }),
   },
+  'runtime.repaired': {
+    counter: 'holdfast.runtime.repaired',
+    description: 'Agents that npm runs started with fresh metadata.',
+    attributes: ({ removed }) => ({ removed: String(removed) }),
+  },
   'host.error': null,
 };
 

@@ -1,13 +1,14 @@
 import type { ExecutorRuntime } from '@holdfast/executor-contract';
 import type { Clock, SessionGuards } from '@holdfast/recovery';
 import type { Ledger, ReadyBus, SessionGuard } from '@holdfast/turn-ledger';
+import type { AgentProfile } from '../agents/agent-options.ts';
 import type { SessionTakenOverError } from '../host-errors.ts';
 import type { HostEvents } from '../host-events.ts';
-import type { AgentProfile } from '../agent-profile.ts';
 import type { HostLiveness } from '../liveness/host-liveness.ts';
 import type { TurnResults } from '../turns/turn-results.ts';
 import type { PendingPrompts } from './pending-prompts.ts';
 import type { LedgerPatience } from './ledger-patience.ts';
+import type { StartsUnderWay } from './starts-under-way.ts';
 import type { StoredNotice } from './stored-notice.ts';
 
 /** What every execution of one host works with. */
@@ -28,6 +29,7 @@ export interface ExecutionServices {
   readonly ready: ReadyBus;
   /** The prompts that wait for the running one of their session. */
   readonly pending: PendingPrompts;
+  readonly starts: StartsUnderWay;
   readonly results: TurnResults;
   readonly stored: StoredNotice;
   /** The sessions that another backend drives now, each with the error that says so (OWNERSHIP-002.3). */

@@ -5,10 +5,11 @@ import { SessionNotFoundError, TurnInProgressError } from '../host-errors.ts';
 import { Turn } from '../turns/turn.ts';
 import { dispatchPrompt } from './dispatch-prompt.ts';
 import type { HostServices } from './host-services.ts';
-import { launchSession, startAgent } from './launch-session.ts';
+import { launchSession } from './launch-session.ts';
 import type { LiveExecution } from './live-execution.ts';
 import type { PendingPrompt } from './pending-prompts.ts';
 import { assertOurs } from './require-live.ts';
+import { startAgent } from './start-agent.ts';
 
 // An agent that crashed is cleared away with all that it left running; the guard is held meanwhile.
 const LOOK_EVERY_MS = 50;
@@ -85,20 +86,31 @@ async function liveExecution(
     return await launchSession(services, record, { runId, signal });
   }
   if (!live.agentRunning) {
-    const instance = await settledInstance(live, signal);
-    // What told that the agent is gone may be about one before this one.
-    if (instance.agentPid === null) {
-      const started = await startAgent(
-        services,
-        record,
-        { server: live.server, instance, executionId: live.execution.executionId },
-        signal,
-      );
-      await ledger.sessions.setProviderSession(sessionId, started.session.providerSessionId);
-    }
+    await services.starts.run(sessionId, signal, async (unlessCancelled) => {
+      await startMissing(services, record, live, unlessCancelled);
+    });
     live.agentRunning = true;
   }
   return live;
+}
+
+async function startMissing(
+  services: HostServices,
+  record: SessionRecord,
+  live: LiveExecution,
+  signal: AbortSignal,
+): Promise<void> {
+  const instance = await settledInstance(live, signal);
+  // What told that the agent is gone may be about one before this one.
+  if (instance.agentPid !== null) return;
+  const { server, execution } = live;
+  const started = await startAgent(
+    services,
+    record,
+    { server, instance, executionId: execution.executionId },
+    signal,
+  );
+  await services.ledger.sessions.setProviderSession(record.sessionId, started.session.providerSessionId);
 }
 
 /** The instance once it is plain whether it has an agent: one that has just ended may still be cleared away. */

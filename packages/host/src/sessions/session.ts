@@ -8,7 +8,7 @@ import {
 } from '@holdfast/control-protocol';
 import type { Execution } from '@holdfast/recovery';
 import type { SessionRecord, StoredEvent } from '@holdfast/turn-ledger';
-import { SessionNotLiveError } from '../host-errors.ts';
+import { AgentStartCancelledError, SessionNotLiveError } from '../host-errors.ts';
 import type { Turn } from '../turns/turn.ts';
 import { cancelTurn } from './cancel-turn.ts';
 import { assertGone } from '../liveness/admit-launch.ts';
@@ -89,9 +89,9 @@ export class Session {
   /**
    * Starts a turn with a text or with ACP content blocks, and an agent first where the session has none (with its history
    * where the agent can load it). Resolves as soon as the prompt is accepted. Throws {@link TurnInProgressError},
-   * `SessionRecoveringError`, `AgentUnstoppableError`, `AgentNotGoneError`, `AgentStartFailedError`, `PromptUnresolvedError`,
-   * `SessionTakenOverError`, `LedgerUnavailableError` (try again when the ledger is back) or, later than the host, the reason of
-   * its end.
+   * `SessionRecoveringError`, `AgentUnstoppableError`, `AgentNotGoneError`, `AgentStartFailedError`, `AgentStartCancelledError`,
+   * `PromptUnresolvedError`, `SessionTakenOverError`, `LedgerUnavailableError` (try again when the ledger is back) or, later than
+   * the host, the reason of its end.
    */
   async prompt(content: string | readonly JsonObject[], options: PromptOptions = {}): Promise<Turn> {
     const prompt = this.#pendingPrompt(content, options);
@@ -188,9 +188,11 @@ export class Session {
   /**
    * Asks the agent to end its turn and waits for that; false when none was active. The turn's outcome tells how it ended. A
    * cancel that is not answered within the host's `cancelLimitMs` ends the turn all the same, as `cancelled` with the reason
-   * `cancel_unanswered`, and its agent is stopped if it can be reached; the next prompt starts another.
+   * `cancel_unanswered`, and its agent is stopped if it can be reached; the next prompt starts another. An agent that is
+   * being started is started no further: who waits for it gets {@link AgentStartCancelledError}.
    */
   async cancel(options: { readonly signal?: AbortSignal } = {}): Promise<boolean> {
+    if (this.#services.starts.cancel(this.id, new AgentStartCancelledError(this.id))) return true;
     requireLive(this.#services, this.id);
     const signal = unlessClosed(this.#services, options.signal);
     return await this.#services.sessionGuard.hold(
@@ -212,12 +214,13 @@ export class Session {
   }
 
   /**
-   * Stops the agent and all that it started. The session keeps its workspace and can be prompted again. Throws
-   * `AgentNotGoneError` where an agent of it is out of this host's hands; nothing is changed then.
+   * Stops the agent and all that it started, also one that is being started. The session keeps its workspace and can be
+   * prompted again. Throws `AgentNotGoneError` where an agent of it is out of this host's hands; nothing is changed then.
    */
   async stop(): Promise<void> {
-    const { sessionGuard, ledger, closed, liveness, pending } = this.#services;
+    const { sessionGuard, ledger, closed, liveness, pending, starts } = this.#services;
     this.#services.live.get(this.id)?.announceStop();
+    starts.cancel(this.id, new AgentStartCancelledError(this.id));
     await sessionGuard.hold(
       this.id,
       async () => {

@@ -65,6 +65,8 @@ export class Sessions {
         try {
           await launchSession(services, record, { runId: options.runId ?? null, signal });
         } catch (error) {
+          // After the end of the host the ledger is the next one's, which makes the session truthful.
+          if (services.closed.aborted) throw error;
           await services.patience.nowOrLater(
             `the failed start of session ${sessionId}`,
             async () => {

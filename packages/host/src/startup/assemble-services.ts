@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { CAPABILITIES, controlServerEnvironment } from '@holdfast/control-protocol';
+import { REQUIRED_CAPABILITIES, controlServerEnvironment } from '@holdfast/control-protocol';
 import { controlServerCommand } from '@holdfast/control-server';
 import { SessionGuards, createFileSecretStore, createOwnership, systemClock } from '@holdfast/recovery';
 import { ReadyBus, SessionGuard, type Ledger } from '@holdfast/turn-ledger';
@@ -10,6 +10,7 @@ import type { CheckedHostOptions } from '../host-options.ts';
 import type { HostServices } from '../sessions/host-services.ts';
 import type { LedgerPatience } from '../sessions/ledger-patience.ts';
 import { PendingPrompts } from '../sessions/pending-prompts.ts';
+import { StartsUnderWay } from '../sessions/starts-under-way.ts';
 import { StoredNotice } from '../sessions/stored-notice.ts';
 import { TurnResults, resultOf } from '../turns/turn-results.ts';
 import type { SurvivalCapability } from './capability.ts';
@@ -37,7 +38,7 @@ export function assembleServices(checked: CheckedHostOptions, parts: ServicePart
       home,
       records: ledger.controlServers,
       secrets: createFileSecretStore(join(home, 'secrets')),
-      requiredCapabilities: CAPABILITIES,
+      requiredCapabilities: REQUIRED_CAPABILITIES,
       settings,
       onEvent,
     }),
@@ -66,6 +67,7 @@ export function assembleServices(checked: CheckedHostOptions, parts: ServicePart
       events.publish({ name: 'host.error', what: 'what follows the end of a turn', error });
     }),
     pending: new PendingPrompts(),
+    starts: new StartsUnderWay(),
     results: new TurnResults(async (turnId) => {
       const turn = await patience.insist(async () => await ledger.turns.get(turnId), closed);
       return turn === null ? undefined : resultOf(turn);
