@@ -2,12 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import type { SessionChoice } from '@holdfast/control-protocol';
 import { script, scriptedAgentCommand, startBehaviour, type StartBehaviour } from '@holdfast/scripted-agent';
 import { testHome, until, waitForExit } from '@holdfast/testbeds';
-import type { AgentOptions } from '../../src/index.ts';
+import type { ProgramAgentOptions } from '../../src/index.ts';
 import { Backend, chunkTexts } from '../fixtures/backend-driver.ts';
 
 const LONG_MS = 120_000;
 
-const agents = (behaviour: StartBehaviour, options: Partial<AgentOptions> = {}) => ({
+const agents = (behaviour: StartBehaviour, options: Partial<ProgramAgentOptions> = {}) => ({
   agents: {
     scripted: { command: scriptedAgentCommand(), environment: startBehaviour(behaviour), ...options },
   },
