@@ -151,7 +151,7 @@ eachDatabase((database) => {
       expect(await ledger.executionRecords.listLive()).toEqual([]);
       expect(await ledger.sessions.get('s')).toMatchObject({
         providerSessionId: 'ses_1',
-        workspacePath: '/work/tree',
+        workspacePath: '/src/tree',
       });
       const [row] = await database.query(
         url,
@@ -161,7 +161,7 @@ eachDatabase((database) => {
         live: 0,
         end_reason: 'stopped',
         ended_at: 5_000,
-        workspace_path: '/work/tree',
+        workspace_path: '/src/tree',
       });
     });
 

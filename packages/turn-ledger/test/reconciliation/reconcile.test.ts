@@ -29,7 +29,7 @@ eachDatabase((database) => {
       expect(await ledger.sessions.get('gone')).toMatchObject({
         state: 'waiting_for_input',
         providerSessionId: 'provider-gone',
-        workspacePath: '/work/tree',
+        workspacePath: '/src/tree',
       });
       expect(await ledger.turns.get('gone-1')).toMatchObject({ state: 'abandoned' });
       expect(await ledger.tasks.get('gone-task')).toMatchObject({ state: 'review', interrupted: true });
