@@ -2,6 +2,7 @@ export { ERROR_STATUS, isErrorCode, type ErrorCode } from './errors/codes.ts';
 export {
   AgentExit,
   AgentStartPhase,
+  AgentStartReason,
   ControlError,
   ErrorEnvelope,
   invalidRequest,
@@ -25,8 +26,16 @@ export {
 export { EVENT_RETENTION, type CoveredEvent, type ExcludedEvent } from './events/table.ts';
 export { Id, Milliseconds, PromptGeneration, SequenceNumber, Timestamp } from './identifiers/id.ts';
 export { JsonObject } from './identifiers/json-object.ts';
+export { npmRuntimeCommand, type NpmPreference } from './npm-runtime/command.ts';
+export { NPM_FAILURE_ADVICE, NpmFailureClass, NpmStartFailure } from './npm-runtime/failure.ts';
+export {
+  PACKAGE_SPEC_EXPECTED,
+  PackageSpec,
+  parsePackageSpec,
+  type ExactPackage,
+} from './npm-runtime/package-spec.ts';
 export { openApiDocument } from './openapi/document.ts';
-export { StartAgent, StartedAgent } from './operations/agent.ts';
+export { RepairedRuntime, StartAgent, StartBudgetMs, StartedAgent } from './operations/agent.ts';
 export { DirectoryEntry, MAX_DIRECTORY_ENTRIES, MAX_FILE_SLICE_BYTES } from './operations/files.ts';
 export { Identity } from './operations/identity.ts';
 export { CreateInstance, Instance, InstanceStatus, Reconstruction } from './operations/instances.ts';
@@ -45,6 +54,7 @@ export {
 export { Credential, OwnershipDetails } from './operations/ownership.ts';
 export { fillPath } from './operations/path.ts';
 export { PermissionAnswer } from './operations/permissions.ts';
+export { ConfigOptionValue, SESSION_CHANGE_LIMIT_MS, SessionChoice } from './operations/session.ts';
 export {
   EVENTS_PATH,
   OPERATIONS,
@@ -56,7 +66,14 @@ export {
   type ResponseOf,
 } from './operations/table.ts';
 export { ContentBlock, Prompt } from './operations/turns.ts';
-export { CAPABILITIES, missingCapabilities, type Capability } from './ownership/capabilities.ts';
+export {
+  CAPABILITIES,
+  NPM_RUNTIME_CAPABILITY,
+  REQUIRED_CAPABILITIES,
+  missingCapabilities,
+  type Capability,
+} from './ownership/capabilities.ts';
+export { LAST_WORDS, LastWords } from './ownership/last-words.ts';
 export {
   Challenge,
   OwnershipProofs,

@@ -1,11 +1,15 @@
 import { unownedPeriodInForce, SETTINGS } from '@holdfast/control-protocol';
-import { planReconciliation, recover, type OutcomeWriter, type RecoveryReport } from '@holdfast/recovery';
-import { LedgerRowError, openLedger, type SessionState } from '@holdfast/turn-ledger';
+import { recover, type OutcomeWriter, type RecoveryReport } from '@holdfast/recovery';
+import { openLedger, type SessionState } from '@holdfast/turn-ledger';
+import { isPostgresUrl, postgresPlace } from '@holdfast/turn-ledger/postgres-url';
 import { HostClosedError, SharedLockLostError } from './host-errors.ts';
 import { HostEvents } from './host-events.ts';
 import { checkHostOptions, type CheckedHostOptions, type HostOptions } from './host-options.ts';
 import { Host, type CloseOptions, type HostParts } from './host.ts';
+import { reconcileAfterRecovery } from './liveness/reconcile.ts';
+import { countEvents, countOutcomes } from './metrics/counters.ts';
 import type { HostServices } from './sessions/host-services.ts';
+import { LedgerPatience } from './sessions/ledger-patience.ts';
 import { retrackSession } from './sessions/retrack-session.ts';
 import { settleOutcome } from './sessions/settle.ts';
 import { assembleServices } from './startup/assemble-services.ts';
@@ -13,6 +17,8 @@ import { survivalCapability } from './startup/capability.ts';
 import { ClosingStack } from './startup/closing-stack.ts';
 import { recoveringHost } from './startup/recovering-host.ts';
 import { takeLocks } from './startup/take-locks.ts';
+import { orchestrate } from './turns/orchestrate.ts';
+import { whileStarting } from './startup/while-starting.ts';
 
 // The hint for a launch that comes while its session is being recovered.
 const RETRY_AFTER_MS = 500;
@@ -29,12 +35,13 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const survival = survivalCapability(process.platform, checked.settings.agentSurvival);
   const opened = new ClosingStack();
   try {
-    const { home, lost } = await takeLocks(checked, opened);
     const events = new HostEvents();
+    events.subscribe(countEvents(checked.meterProvider));
     events.subscribe(checked.onEvent);
+    const { home, lost, isCertain } = await takeLocks(checked, opened, events);
     events.publish({ name: 'survival.capability', survival });
     tellAdjustments(checked, events);
-    const ledger = await openLedger({ url: checked.ledgerFile });
+    const ledger = await openLedger(checked.ledger);
     opened.add(async () => {
       await ledger.close();
     });
@@ -43,10 +50,12 @@ export async function createHost(options: HostOptions): Promise<Host> {
       home,
       survival,
       ledger,
+      patience: new LedgerPatience({ events, isCertain, place: placeOf(checked.ledger.url) }),
       events,
       closed: closed.signal,
       retryAfterMs: RETRY_AFTER_MS,
     });
+    orchestrate(services, checked.onTurnComplete);
     const standDown = async (reason: Error, then: CloseOptions['agents']): Promise<void> => {
       closed.abort(reason);
       await letGoOfAgents(services, reason, then);
@@ -67,6 +76,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
     await opened.close();
     throw error;
   }
+}
+
+/** The ledger, for a person. */
+function placeOf(url: string): string {
+  return isPostgresUrl(url) ? postgresPlace(url) : url;
 }
 
 /** Another backend may act from the moment the lock is lost: then this one acts no more, and its agents live on. */
@@ -93,11 +107,13 @@ function tellAdjustments({ settings }: CheckedHostOptions, events: HostEvents): 
 
 /** Nothing is read from agents and nothing written about them any more. */
 async function letGoOfAgents(
-  { results, live, runtimes }: HostServices,
+  { results, live, runtimes, starts }: HostServices,
   reason: Error,
   agents: CloseOptions['agents'],
 ): Promise<void> {
   results.close(reason);
+  // They have been told to end, and take down what they made.
+  await starts.ended();
   await Promise.all([...live.values()].map(async (execution) => await execution.release()));
   await Promise.all(
     [...runtimes.values()].map(async (runtime) => {
@@ -113,29 +129,34 @@ async function bringUp(
   lost: AbortSignal,
   standDown: HostParts['standDown'],
 ): Promise<RecoveryReport> {
-  const { ledger, guards, runtimes, agents, events } = services;
+  const { ledger, guards, runtimes, agents, events, closed } = services;
+  using starting = whileStarting(checked.signal);
   try {
     lost.throwIfAborted();
     const rows = await ledger.executionRecords.listLive();
     checked.onRecovering(recoveringHost(guards, RETRY_AFTER_MS));
+    const signal = AbortSignal.any([starting.signal, lost, closed]);
     const recovery = await recover({
       runtimes: [...runtimes.values()],
       rows,
       guards,
       ports: {
         profiles: { resolve: async (id) => await Promise.resolve(agents.get(id) ?? null) },
+        sessions: { read: async (sessionId) => await ledger.sessions.get(sessionId) },
         outcomes: outcomeWriter(services),
       },
       settings: checked.settings,
-      signal: AbortSignal.any([checked.signal, lost]),
-      publish: async (session) => {
-        await retrackSession(services, session);
+      // Stops may go on when recovery has resolved; they end with the host.
+      signal,
+      publish: async (session, inTime) => {
+        await retrackSession(services, session, inTime);
       },
       onEvent: events.publish.bind(events),
     });
     lost.throwIfAborted();
-    await reconcile(services, recovery);
-    return recovery;
+    const judged = await reconcileAfterRecovery(services, recovery, signal);
+    countOutcomes(checked.meterProvider, judged);
+    return judged;
   } catch (error) {
     await standDown(new HostClosedError(), 'keep');
     throw error;
@@ -150,6 +171,8 @@ function outcomeWriter(services: HostServices): OutcomeWriter {
       const result = await ledger.outcomes.apply(application);
       if (result.applied) {
         settleOutcome(services, result);
+        const { executionId, promptGeneration, controlTurnId, outcome } = application;
+        services.unseenEnds.set(executionId, { promptGeneration, controlTurnId, outcome });
         return { sessionState: publishedState(result.sessionState) };
       }
       const session = 'sessionId' in result ? await ledger.sessions.get(result.sessionId) : null;
@@ -161,34 +184,4 @@ function outcomeWriter(services: HostServices): OutcomeWriter {
 /** A session whose agent lives is running, has failed, or can be prompted. */
 function publishedState(state: SessionState): 'running' | 'failed' | 'waiting_for_input' {
   return state === 'running' || state === 'failed' ? state : 'waiting_for_input';
-}
-
-/** Makes the sessions truthful that did not come back, those included that died before they had a row. */
-async function reconcile(services: HostServices, recovery: RecoveryReport): Promise<void> {
-  const { ledger, live } = services;
-  const plan = planReconciliation(recovery.rows);
-  const named = new Set(recovery.rows.map(({ row }) => row.sessionId));
-  const rowless = (await activeSessions(services)).filter(
-    (sessionId) => !named.has(sessionId) && !live.has(sessionId),
-  );
-  await ledger.reconcile({ sessionIds: [...plan.sessionIds, ...rowless] });
-  await ledger.executionWriter.repair(plan.repairs.map(({ executionId }) => executionId));
-}
-
-/** One session that cannot be read must not keep the others from coming up; it is told. */
-async function activeSessions({ ledger, events }: HostServices): Promise<readonly string[]> {
-  try {
-    const sessions = await ledger.sessions.list();
-    return sessions
-      .filter(({ state }) => state === 'starting' || state === 'running')
-      .map(({ sessionId }) => sessionId);
-  } catch (error) {
-    if (!(error instanceof LedgerRowError)) throw error;
-    events.publish({
-      name: 'host.error',
-      what: 'looking for sessions that died before they had a row',
-      error,
-    });
-    return [];
-  }
 }

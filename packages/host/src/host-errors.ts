@@ -1,4 +1,7 @@
 import { inspect } from 'node:util';
+import type { SessionChoice } from '@holdfast/control-protocol';
+import type { StartFailure } from './sessions/managed-start/start-failure.ts';
+import type { RuntimeRepair } from './sessions/managed-start/start-plan.ts';
 
 /** The errors of the host: each has a stable `code` and its facts as fields. */
 abstract class HostError extends Error {
@@ -173,17 +176,102 @@ export class TurnInProgressError extends HostError {
   }
 }
 
-/** The agent could not be started; the session keeps its workspace and can be prompted again. */
+/** Who could not be started, and what is known of why. */
+export interface AgentStartFacts extends StartFailure {
+  readonly sessionId: string;
+  readonly agent: string;
+  /** What was done about npm's stale metadata, or why nothing was; null when that was not the matter. */
+  readonly repair: RuntimeRepair | null;
+  readonly cause: Error;
+}
+
+/**
+ * The agent could not be started. The session keeps its workspace, and the one way to try again is another prompt: at once where
+ * `retryable` is true, otherwise once what `advice` says is done.
+ */
 export class AgentStartFailedError extends HostError {
   override readonly name = 'AgentStartFailedError';
   readonly code = 'agent_start_failed';
   readonly sessionId: string;
   readonly agent: string;
+  readonly phase: AgentStartFacts['phase'];
+  readonly stderrClass: AgentStartFacts['stderrClass'];
+  readonly advice: string | null;
+  readonly retryable: boolean;
+  readonly repair: RuntimeRepair | null;
 
-  constructor(sessionId: string, agent: string, cause: Error) {
-    super(`agent ${agent} of session ${sessionId} did not start: ${cause.message}`, { cause });
+  constructor({ sessionId, agent, cause, repair, ...failure }: AgentStartFacts) {
+    super(startFailedMessage({ sessionId, agent, cause, repair, ...failure }), { cause });
     this.sessionId = sessionId;
     this.agent = agent;
+    this.phase = failure.phase;
+    this.stderrClass = failure.stderrClass;
+    this.advice = failure.advice;
+    this.retryable = failure.retryable;
+    this.repair = repair;
+  }
+}
+
+function startFailedMessage({ sessionId, agent, cause, advice, repair }: AgentStartFacts): string {
+  const said = [cause.message];
+  if (repair?.kind === 'refused') said.push(`It was not started again: ${repair.why}.`);
+  if (repair?.kind === 'failed') said.push(`npm’s copy of it could not be removed (${repair.code}).`);
+  if (advice !== null && !cause.message.includes(advice)) said.push(advice);
+  return `agent ${agent} of session ${sessionId} did not start: ${said.join(' ')}`;
+}
+
+/** The start of the agent was ended by a stop or a cancel of its session. Another prompt starts one. */
+export class AgentStartCancelledError extends HostError {
+  override readonly name = 'AgentStartCancelledError';
+  readonly code = 'agent_start_cancelled';
+  readonly sessionId: string;
+
+  constructor(sessionId: string) {
+    super(`session ${sessionId} was stopped or cancelled while its agent started; a prompt starts it anew`);
+    this.sessionId = sessionId;
+  }
+}
+
+function describeChoice(choice: SessionChoice): string {
+  switch (choice.kind) {
+    case 'mode':
+      return `mode ${choice.modeId}`;
+    case 'model':
+      return `model ${choice.modelId}`;
+    case 'config_option':
+      return `option ${choice.optionId} = ${inspect(choice.value)}`;
+  }
+}
+
+/** The agent does not take the mode, model or option: the session stays as it was. */
+export class ChoiceRefusedError extends HostError {
+  override readonly name = 'ChoiceRefusedError';
+  readonly code = 'choice_refused';
+  readonly sessionId: string;
+  readonly choice: SessionChoice;
+
+  constructor(sessionId: string, choice: SessionChoice, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`${describeChoice(choice)} was not taken by the agent of session ${sessionId}: ${why}`, { cause });
+    this.sessionId = sessionId;
+    this.choice = choice;
+  }
+}
+
+/** Whether the agent took the mode, model or option is not known, and it is not kept for its next start. */
+export class ChoiceUnresolvedError extends HostError {
+  override readonly name = 'ChoiceUnresolvedError';
+  readonly code = 'choice_unresolved';
+  readonly sessionId: string;
+  readonly choice: SessionChoice;
+
+  constructor(sessionId: string, choice: SessionChoice, cause: unknown) {
+    super(
+      `the agent of session ${sessionId} did not say whether it took ${describeChoice(choice)}; set it again`,
+      { cause },
+    );
+    this.sessionId = sessionId;
+    this.choice = choice;
   }
 }
 

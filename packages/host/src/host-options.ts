@@ -1,42 +1,29 @@
 import { resolve } from 'node:path';
-import {
-  Id,
-  resolveSettings,
-  type JsonObject,
-  type SettingName,
-  type Settings,
-} from '@holdfast/control-protocol';
+import { resolveSettings, type SettingName, type Settings } from '@holdfast/control-protocol';
 import type { RuntimeFactory } from '@holdfast/executor-contract';
+import type { LedgerOptions, PostgresOptions } from '@holdfast/turn-ledger';
+import { isPostgresUrl, withoutSecrets } from '@holdfast/turn-ledger/postgres-url';
+import { checkAgent, type AgentOptions, type AgentProfile } from './agents/agent-options.ts';
 import { HostOptionError } from './host-errors.ts';
 import type { HostEventListener } from './host-events.ts';
-import { isPostgresUrl, withoutSecrets } from './startup/postgres-url.ts';
+import { registeredMeterProvider, type MeterProvider } from './metrics/meter.ts';
 import type { RecoveringHost } from './startup/recovering-host.ts';
-
-/** How to run one kind of agent. */
-export interface AgentOptions {
-  /** Program and arguments of an ACP agent that speaks over stdio. */
-  readonly command: readonly string[];
-  /** Laid over the control server's small base environment; reaches the agent and nothing else. */
-  readonly environment?: Readonly<Record<string, string>>;
-  /** MCP servers in ACP's own shape. */
-  readonly mcpServers?: readonly JsonObject[];
-  readonly modeId?: string;
-  readonly modelId?: string;
-  readonly authMethodId?: string;
-  /** `ask` (the default) leaves permission requests to the host; `allow` grants them at once. */
-  readonly approval?: 'ask' | 'allow';
-}
+import type { OnTurnComplete } from './turns/on-turn-complete.ts';
 
 /** What {@link createHost} takes. */
 export interface HostOptions {
   /** The directory of the installation; made if it is not there. One host at a time acts on it. */
   readonly home: string;
-  /** A path or `sqlite:` URL; relative to the home. Default `ledger.db`. */
+  /**
+   * A path or `sqlite:` URL; relative to the home. Or a `postgres:` URL, which needs the package `pg`. Default `ledger.db`.
+   */
   readonly ledger?: string;
+  /** How a ledger in PostgreSQL uses its server. */
+  readonly postgres?: PostgresOptions;
   /**
    * A `postgres:` URL, for hosts on several machines that share what they act on: one at a time holds a lock in that database,
    * beside that of its home. Needs the package `pg`, and a connection that no pooler shares. The database keeps one such
-   * lock. Default: none.
+   * lock. Default: the ledger's database where that is in PostgreSQL, else none.
    */
   readonly sharedLock?: string;
   /** Whether agents outlive this process. Default: the setting, which is off unless the environment says on. */
@@ -48,39 +35,50 @@ export interface HostOptions {
   readonly settings?: { readonly [K in Exclude<SettingName, 'agentSurvival'>]?: Settings[K] | string };
   /** Where settings are read from and what runtimes may pass on. Default: that of this process. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Where counters go. Default: the provider that is registered with `@opentelemetry/api` when the host is created, or nowhere. */
+  readonly meterProvider?: MeterProvider;
   /** Stops the start-up. */
   readonly signal?: AbortSignal;
   /** Hears everything from the first moment on, recovery included. */
   readonly onEvent?: HostEventListener;
+  /**
+   * Called once a prompt has ended and its outcome is durable, under the guard of its session: what is to follow is decided
+   * here. It may prompt the session again; it must not wait for that turn's outcome. It is not called for a prompt that another
+   * one has overtaken, and once at most: a host that dies in between finds the outcome in the ledger.
+   */
+  readonly onTurnComplete?: OnTurnComplete;
+  /**
+   * How long a cancelled turn may go on before the host ends it itself and stops its agent, in milliseconds. Default 35 000,
+   * which is above the 30 000 after which a control server does.
+   */
+  readonly cancelLimitMs?: number;
   /** Called when recovery begins, for a host that must listen before it is over. */
   readonly onRecovering?: (host: RecoveringHost) => void;
-}
-
-/** An agent's options, complete. */
-export interface AgentProfile {
-  readonly command: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
-  readonly mcpServers: readonly JsonObject[];
-  readonly modeId: string | null;
-  readonly modelId: string | null;
-  readonly authMethodId: string | null;
-  readonly approval: 'ask' | 'allow';
 }
 
 /** The options, checked and complete: nothing behind this asks for a default again. */
 export interface CheckedHostOptions {
   readonly home: string;
-  readonly ledgerFile: string;
+  /** As `openLedger` takes it. */
+  readonly ledger: Pick<LedgerOptions, 'url' | 'postgres'>;
   /** The URL of the database that keeps the shared lock, or null. */
   readonly sharedLock: string | null;
+  /** The shared lock is taken again after an outage, as the ledger is used again. */
+  readonly keepsSharedLock: boolean;
   readonly settings: Settings;
   readonly runtimes: readonly RuntimeFactory[];
   readonly agents: ReadonlyMap<string, AgentProfile>;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly meterProvider: MeterProvider;
   readonly signal: AbortSignal;
   readonly onEvent: HostEventListener;
   readonly onRecovering: (host: RecoveringHost) => void;
+  readonly onTurnComplete: OnTurnComplete;
+  readonly cancelLimitMs: number;
 }
+
+const CANCEL_LIMIT_MS = 35_000;
+const LONGEST_CANCEL_LIMIT_MS = 3_600_000;
 
 /** Checks what a user gave; throws {@link HostOptionError} or the settings' `SettingError`. Touches nothing. */
 export function checkHostOptions(options: HostOptions): CheckedHostOptions {
@@ -91,9 +89,15 @@ export function checkHostOptions(options: HostOptions): CheckedHostOptions {
   if (survival !== undefined && survival !== 'on' && survival !== 'off') {
     throw new HostOptionError('survival', survival, '"on" or "off"');
   }
-  const sharedLock = options.sharedLock ?? null;
+  const ledgerUrl = options.ledger ?? 'ledger.db';
+  const isShared = isPostgresUrl(ledgerUrl);
+  const sharedLock = options.sharedLock ?? (isShared ? ledgerUrl : null);
   if (sharedLock !== null && !isPostgresUrl(sharedLock)) {
     throw new HostOptionError('sharedLock', withoutSecrets(sharedLock), 'a "postgres:" URL');
+  }
+  const cancelLimitMs = options.cancelLimitMs ?? CANCEL_LIMIT_MS;
+  if (!Number.isInteger(cancelLimitMs) || cancelLimitMs < 1 || cancelLimitMs > LONGEST_CANCEL_LIMIT_MS) {
+    throw new HostOptionError('cancelLimitMs', cancelLimitMs, 'a whole number from 1 to 3600000');
   }
   const kinds = options.runtimes.map((runtime) => runtime.kind);
   if (kinds.length === 0 || new Set(kinds).size < kinds.length) {
@@ -104,8 +108,12 @@ export function checkHostOptions(options: HostOptions): CheckedHostOptions {
   const home = resolve(options.home);
   return {
     home,
-    ledgerFile: ledgerFile(home, options.ledger ?? 'ledger.db'),
+    ledger: {
+      url: isShared ? ledgerUrl : ledgerFile(home, ledgerUrl),
+      ...(options.postgres === undefined ? {} : { postgres: options.postgres }),
+    },
     sharedLock,
+    keepsSharedLock: isShared,
     settings: resolveSettings({
       environment,
       options: { ...options.settings, agentSurvival: options.survival },
@@ -113,39 +121,23 @@ export function checkHostOptions(options: HostOptions): CheckedHostOptions {
     runtimes: options.runtimes,
     agents: new Map(Object.entries(options.agents).map(([name, agent]) => [name, checkAgent(name, agent)])),
     environment,
+    meterProvider: options.meterProvider ?? registeredMeterProvider(),
     signal: options.signal ?? new AbortController().signal,
     onEvent: options.onEvent ?? (() => undefined),
     onRecovering: options.onRecovering ?? (() => undefined),
+    onTurnComplete: options.onTurnComplete ?? (() => undefined),
+    cancelLimitMs,
   };
 }
 
 function ledgerFile(home: string, ledger: string): string {
   const scheme = /^([a-z]+):/i.exec(ledger)?.[1]?.toLowerCase();
   if (ledger === '' || (scheme !== undefined && scheme !== 'sqlite')) {
-    throw new HostOptionError('ledger', withoutSecrets(ledger), 'a file path or a "sqlite:" URL');
-  }
-  return resolve(home, scheme === undefined ? ledger : ledger.slice('sqlite:'.length));
-}
-
-function checkAgent(name: string, agent: AgentOptions): AgentProfile {
-  if (!Id.safeParse(name).success) {
-    throw new HostOptionError('agents', name, 'names of 1 to 128 characters of A-Z, a-z, 0-9, _ and -');
-  }
-  const { command } = agent;
-  if (!Array.isArray(command) || command.length === 0 || !command.every((part) => typeof part === 'string')) {
     throw new HostOptionError(
-      `agents.${name}.command`,
-      command,
-      'a program and its arguments, a list of strings',
+      'ledger',
+      withoutSecrets(ledger),
+      'a file path, a "sqlite:" URL or a "postgres:" URL',
     );
   }
-  return {
-    command,
-    environment: agent.environment ?? {},
-    mcpServers: agent.mcpServers ?? [],
-    modeId: agent.modeId ?? null,
-    modelId: agent.modelId ?? null,
-    authMethodId: agent.authMethodId ?? null,
-    approval: agent.approval ?? 'ask',
-  };
+  return resolve(home, scheme === undefined ? ledger : ledger.slice('sqlite:'.length));
 }

@@ -4,8 +4,10 @@ import type { Tasks } from '@holdfast/turn-ledger';
 import { HostClosedError } from './host-errors.ts';
 import type { HostEvents } from './host-events.ts';
 import { describeHost } from './host-report.ts';
+import { reconcileLeftRows, type ReconciledRow } from './liveness/reconcile.ts';
 import type { HostServices } from './sessions/host-services.ts';
 import { Sessions } from './sessions/sessions.ts';
+import { unlessClosed } from './sessions/unless-closed.ts';
 import type { SurvivalCapability } from './startup/capability.ts';
 import type { ClosingStack } from './startup/closing-stack.ts';
 import { Turns } from './turns/turns.ts';
@@ -73,6 +75,15 @@ export class Host implements AsyncDisposable {
   }
 
   /**
+   * Looks again at the rows that recovery had to leave in the inventory because their processes could not be told to be gone, and
+   * repairs those that are by now. A prompt does the same for its own session. One line a row.
+   */
+  async reconcile(options: { readonly signal?: AbortSignal } = {}): Promise<readonly ReconciledRow[]> {
+    const { services } = this.#parts;
+    return await reconcileLeftRows(services, unlessClosed(services, options.signal));
+  }
+
+  /**
    * Lets go of the installation. What the agents do from here on is kept by their control servers and told to the next
    * host. With survival off agents cannot be kept: they are stopped. A host that has lost the installation stops nothing.
    * A second call waits for the first.
@@ -93,7 +104,11 @@ export class Host implements AsyncDisposable {
     const sessionIds = [...services.live.keys()];
     try {
       await standDown(new HostClosedError(), agents);
-      if (agents === 'stop') await services.ledger.reconcile({ sessionIds });
+      if (agents === 'stop') {
+        await services.ledger.reconcile({
+          sessions: sessionIds.map((sessionId) => ({ sessionId, session: 'reconcile', repair: 'all' })),
+        });
+      }
     } finally {
       await opened.close();
     }

@@ -1,18 +1,37 @@
 export { SettingError } from '@holdfast/control-protocol';
 export type {
+  ConfigOptionValue,
   DirectoryEntry,
   Instance,
   InstanceEvent,
   PermissionRequest,
+  SessionChoice,
   TurnOutcome,
 } from '@holdfast/control-protocol';
-export { AgentUnstoppableError, OwnershipLostError, SessionRecoveringError } from '@holdfast/recovery';
-export type { RecoveryEvent, RecoveryReport } from '@holdfast/recovery';
-export type { SessionRecord, StoredEvent, TaskRecord, TurnRecord } from '@holdfast/turn-ledger';
+export {
+  AgentNotGoneError,
+  AgentUnstoppableError,
+  OwnershipLostError,
+  SessionRecoveringError,
+} from '@holdfast/recovery';
+export type { Execution, HistorySetting, Liveness, RecoveryEvent, RecoveryReport } from '@holdfast/recovery';
+export { LedgerUnavailableError } from '@holdfast/turn-ledger';
+export type {
+  LedgerUnavailableReason,
+  PostgresOptions,
+  SessionRecord,
+  StoredEvent,
+  TaskRecord,
+  TurnRecord,
+} from '@holdfast/turn-ledger';
+export type { AgentOptions, NpmAgentOptions, ProgramAgentOptions } from './agents/agent-options.ts';
 export { closeOnSignals } from './close-on-signals.ts';
 export { createHost } from './create-host.ts';
 export {
+  AgentStartCancelledError,
   AgentStartFailedError,
+  ChoiceRefusedError,
+  ChoiceUnresolvedError,
   HomeUnusableError,
   HostClosedError,
   HostOptionError,
@@ -26,16 +45,27 @@ export {
   SharedLockLostError,
   SharedLockUnavailableError,
   TurnInProgressError,
+  type AgentStartFacts,
   type LockHolder,
 } from './host-errors.ts';
 export type { HostEvent, HostEventListener, HostEvents } from './host-events.ts';
-export type { AgentOptions, HostOptions } from './host-options.ts';
+export type { HostOptions } from './host-options.ts';
 export type { CloseOptions, Host } from './host.ts';
-export type { PermissionDecision, PromptOptions, Session, SessionPermissions } from './sessions/session.ts';
+export type { ReconciledRow } from './liveness/reconcile.ts';
+export type { SessionLiveness } from './liveness/session-liveness.ts';
+export type { RuntimeRepair } from './sessions/managed-start/start-plan.ts';
+export type {
+  PermissionDecision,
+  PromptNextOptions,
+  PromptOptions,
+  Session,
+  SessionPermissions,
+} from './sessions/session.ts';
 export type { SessionFiles } from './sessions/session-files.ts';
 export type { CreateSession, Sessions } from './sessions/sessions.ts';
 export type { SurvivalCapability } from './startup/capability.ts';
 export type { RecoveringHost } from './startup/recovering-host.ts';
+export type { CompletedTurn, OnTurnComplete } from './turns/on-turn-complete.ts';
 export type { TurnResult } from './turns/turn-results.ts';
 export type { Turn } from './turns/turn.ts';
 export type { Turns } from './turns/turns.ts';

@@ -1,12 +1,20 @@
 import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { standalone } from '@holdfast/executor-standalone';
 import { scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { listProcesses, testHome } from '@holdfast/testbeds';
 import { createHost, type HostOptions } from '../src/index.ts';
 
+jest.setTimeout(30_000);
+
 const agents = { scripted: { command: scriptedAgentCommand() } };
+
+/** What the types do not let pass, but JavaScript does. */
+function untyped(given: unknown): Partial<HostOptions> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- this is the point
+  return { agents: given } as Partial<HostOptions>;
+}
 
 describe('createHost with input that it cannot take', () => {
   it.each<[string, Partial<HostOptions>, string]>([
@@ -16,19 +24,74 @@ describe('createHost with input that it cannot take', () => {
     ['another database', { ledger: 'mysql://db' }, "ledger = 'mysql://db' is not accepted"],
     [
       'another database, its password left out',
-      { ledger: 'postgres://user:word@db/main?password=word' },
-      "ledger = 'postgres://…@db/main?…' is not accepted; it must be a file path or",
+      { ledger: 'mysql://user:word@db/main?password=word' },
+      'ledger = \'mysql://…@db/main?…\' is not accepted; it must be a file path, a "sqlite:" URL or a "postgres:" URL',
+    ],
+    [
+      'a database that is no URL, its password left out',
+      { ledger: 'postgres:user:word@db' },
+      "ledger = 'postgres:…@db' is not accepted",
     ],
     [
       'a shared lock elsewhere, its password left out',
       { sharedLock: 'mysql://user:word@db' },
       'sharedLock = \'mysql://…@db\' is not accepted; it must be a "postgres:" URL',
     ],
+    [
+      'a cancel limit that is no time',
+      { cancelLimitMs: 0 },
+      'cancelLimitMs = 0 is not accepted; it must be a whole number from 1 to 3600000',
+    ],
     ['an agent of an odd name', { agents: { 'a b': { command: ['x'] } } }, "agents = 'a b' is not accepted"],
     [
       'an agent without a command',
       { agents: { a: { command: [] } } },
       'agents.a.command = [] is not accepted',
+    ],
+    [
+      'a memory limit that no agent could keep',
+      { agents: { a: { command: ['x'], memoryLimitBytes: 512 } } },
+      'agents.a.memoryLimitBytes = 512 is not accepted; it must be a whole number of bytes, at least 16777216',
+    ],
+    [
+      'an agent with a command and a package',
+      untyped({ a: { command: ['x'], npm: { package: 'x', version: '1.0.0' } } }),
+      'agents.a = [ \'command\', \'npm\' ] is not accepted; it must be given either "command" or "npm"',
+    ],
+    [
+      'an agent with neither, its environment left out',
+      untyped({ a: { environment: { KEY: 'word' } } }),
+      "agents.a = [ 'environment' ] is not accepted",
+    ],
+    [
+      'a package with a range',
+      { agents: { a: { npm: { package: 'x', version: '^1.0.0' } } } },
+      "agents.a.npm.version = '^1.0.0' is not accepted; it must be one exact version, e.g. 1.2.3: no range and no tag",
+    ],
+    [
+      'a package with a tag',
+      { agents: { a: { npm: { package: 'x', version: 'latest' } } } },
+      "agents.a.npm.version = 'latest' is not accepted",
+    ],
+    [
+      'a package by its path',
+      { agents: { a: { npm: { package: '../x', version: '1.0.0' } } } },
+      "agents.a.npm.package = '../x' is not accepted; it must be the name of a package in a registry",
+    ],
+    [
+      'a package whose name holds a version',
+      { agents: { a: { npm: { package: 'x@2.0.0', version: '1.0.0' } } } },
+      "agents.a.npm.package = 'x@2.0.0' is not accepted",
+    ],
+    [
+      'arguments that are no list',
+      untyped({ a: { npm: { package: 'x', version: '1.0.0', args: 'acp' } } }),
+      "agents.a.npm.args = 'acp' is not accepted; it must be a list of strings",
+    ],
+    [
+      'a start budget of no time',
+      { agents: { a: { command: ['x'], startBudgetMs: 10 } } },
+      'agents.a.startBudgetMs = 10 is not accepted; it must be whole milliseconds from 1000 to 3600000',
     ],
     [
       'a setting out of range',

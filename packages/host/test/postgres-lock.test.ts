@@ -16,7 +16,7 @@ import {
 } from '@holdfast/testbeds';
 import { Client } from 'pg';
 import { acquirePostgresLock } from '../src/startup/postgres-lock.ts';
-import { isPostgresUrl, postgresPlace, withoutSecrets } from '../src/startup/postgres-url.ts';
+import { isPostgresUrl, postgresPlace, withoutSecrets } from '@holdfast/turn-ledger/postgres-url';
 import { postgresProxy } from './fixtures/postgres-proxy.ts';
 import { holderName, holderNamed, sharedLockKey, type SharedLock } from '../src/startup/shared-lock.ts';
 

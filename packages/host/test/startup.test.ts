@@ -105,12 +105,17 @@ describe('waiting for a turn', () => {
 it('exports what is named here and nothing else', () => {
   expect(Object.keys(surface).toSorted()).toMatchInlineSnapshot(`
 [
+  "AgentNotGoneError",
+  "AgentStartCancelledError",
   "AgentStartFailedError",
   "AgentUnstoppableError",
+  "ChoiceRefusedError",
+  "ChoiceUnresolvedError",
   "HomeUnusableError",
   "HostClosedError",
   "HostOptionError",
   "InstallationLockedError",
+  "LedgerUnavailableError",
   "LockFileUnusableError",
   "OwnershipLostError",
   "PromptUnresolvedError",

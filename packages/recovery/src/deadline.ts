@@ -18,6 +18,8 @@ export class RecoveryDeadlineError extends Error {
 export interface Deadline {
   /** Aborts at the deadline, or with the caller's signal. */
   readonly signal: AbortSignal;
+  /** Resolves at the deadline, and never when it was cancelled before. */
+  readonly reached: Promise<void>;
   /** Milliseconds since it started. */
   elapsedMs(): number;
   cancel(): void;
@@ -27,11 +29,14 @@ export interface Deadline {
 export function startDeadline(clock: Clock, deadlineMs: number, caller: AbortSignal): Deadline {
   const startedAt = clock.now();
   const due = new AbortController();
+  const reached = Promise.withResolvers<void>();
   const cancel = clock.after(deadlineMs, () => {
     due.abort(new RecoveryDeadlineError({ deadlineMs }));
+    reached.resolve();
   });
   return {
     signal: AbortSignal.any([due.signal, caller]),
+    reached: reached.promise,
     elapsedMs: () => clock.now() - startedAt,
     cancel,
   };
@@ -39,6 +44,7 @@ export function startDeadline(clock: Clock, deadlineMs: number, caller: AbortSig
 
 /** The result of a work that knows no signal, unless the signal aborts first; its later result is dropped then. */
 export async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  if (signal.aborted) work.catch(() => undefined);
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const onAbort = (): void => {

@@ -1,11 +1,21 @@
 import type { ExecutionRecord, ScopeReport } from '@holdfast/executor-contract';
+import type { RowLiveness } from './liveness/judge-row.ts';
 import { describeOutcome, type RowOutcome } from './outcomes/row-outcome.ts';
+import { becomesOf } from './reconciliation/plan.ts';
 
 /** What recovery came to for one row. */
 export interface RowReport {
   readonly row: ExecutionRecord;
   readonly outcome: RowOutcome;
+  /** Taken after all outcomes; absent until then. */
+  readonly liveness?: RowLiveness;
 }
+
+const BECOMES = {
+  live: '',
+  repaired: '; row repaired',
+  kept: '; row kept, launches are refused while its agent may live',
+} as const;
 
 /** What recovery came to as a whole. */
 export class RecoveryReport {
@@ -29,16 +39,39 @@ export class RecoveryReport {
     return counts;
   }
 
-  /** One line a scope and one for each of its warnings, one a row, one in all. */
+  /** The same report with the liveness that each row was judged by; rows that were not judged stay as they are. */
+  withLiveness(judged: ReadonlyMap<ExecutionRecord, RowLiveness>): RecoveryReport {
+    const rows = this.rows.map((report) => {
+      const liveness = judged.get(report.row);
+      return liveness === undefined ? report : { ...report, liveness };
+    });
+    return new RecoveryReport({ scopes: this.scopes, rows, tookMs: this.tookMs });
+  }
+
+  /** One line a scope and one for each of its warnings, one a row with its evidence, one in all. */
   toString(): string {
-    const retracked = this.counts.retracked ?? 0;
     return [
       ...this.scopes.flatMap(({ scope, server, detail, warnings }) => [
         `${scope}: ${server} (${detail})`,
         ...warnings.map((warning) => `${scope}: warning: ${warning}`),
       ]),
-      ...this.rows.map(({ row, outcome }) => `session ${row.sessionId}: ${describeOutcome(outcome)}`),
-      `${String(retracked)} of ${String(this.rows.length)} re-tracked, ${String(Math.round(this.tookMs))} ms after first contact`,
+      ...this.rows.map(describeRow),
+      this.#inAll(),
     ].join('\n');
   }
+
+  #inAll(): string {
+    const { retracked = 0, ...others } = this.counts;
+    const told = Object.entries(others).map(([kind, count]) => `${String(count)} ${kind}`);
+    const rest = told.length === 0 ? '' : ` (${told.join(', ')})`;
+    return `${String(retracked)} of ${String(this.rows.length)} re-tracked${rest}, ${String(Math.round(this.tookMs))} ms after first contact`;
+  }
+}
+
+/** e.g. `session s1: no live instance [execution e1, instance i1 on standalone]; gone: process 7 has ended; row repaired` */
+function describeRow({ row, outcome, liveness }: RowReport): string {
+  const where = `[execution ${row.executionId}, instance ${row.instanceId} on ${row.scope}]`;
+  const told = `session ${row.sessionId}: ${describeOutcome(outcome)} ${where}`;
+  if (liveness === undefined || outcome.kind === 'retracked') return told;
+  return `${told}; ${liveness.liveness}: ${liveness.why}${BECOMES[becomesOf({ outcome, liveness })]}`;
 }

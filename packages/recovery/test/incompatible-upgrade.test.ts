@@ -8,7 +8,7 @@ import type {
   ScopeReport,
 } from '@holdfast/executor-contract';
 import { scriptedAgentCommand } from '@holdfast/scripted-agent';
-import { processIsAlive } from '@holdfast/testbeds';
+import { processIsAlive, processStartTime } from '@holdfast/testbeds';
 import {
   SessionGuards,
   planReconciliation,
@@ -18,6 +18,8 @@ import {
   type RecoveryReport,
 } from '../src/index.ts';
 import { SCOPE, SETTINGS, dialRecorded, installation, never, type Installation } from './fixtures/backend.ts';
+import { judged } from './fixtures/judged.ts';
+import { ports } from './fixtures/ports.ts';
 import { manualClock } from './fixtures/manual-clock.ts';
 import { proxyTo, type Proxy, type Treatment } from './fixtures/proxy.ts';
 import { row } from './fixtures/rows.ts';
@@ -90,7 +92,12 @@ async function survivor(given: Parameters<typeof serverHere>[1] = {}): Promise<S
     });
     agents.push(agentPid);
     rows.push(
-      row(sessionId, { instanceId: instance.instanceId, metadata: { worktree: `tree-${sessionId}` } }),
+      row(sessionId, {
+        serverId: owned.serverId,
+        instanceId: instance.instanceId,
+        agentProcess: { pid: agentPid, startTime: processStartTime(agentPid) ?? 'it has ended' },
+        metadata: { worktree: `tree-${sessionId}` },
+      }),
     );
   }
   await owned.release();
@@ -119,16 +126,14 @@ async function recovered(
   given: { readonly survival?: boolean; readonly crashPoint?: (point: AdoptionPoint) => void } = {},
 ): Promise<Recovered> {
   const { survival = true, crashPoint = () => undefined } = given;
-  const runtime = survivorRuntime(place.backend({ crashPoint }), dialTo(alive), { startFresh, survival });
+  const ownership = place.backend({ crashPoint });
+  const runtime = survivorRuntime(ownership, dialTo(alive), { startFresh, survival });
   let published = 0;
-  const report = await recover({
+  const recovery = await recover({
     runtimes: [runtime],
     rows: alive.rows,
     guards: new SessionGuards({ retryAfterMs: 100 }),
-    ports: {
-      profiles: { resolve: async () => await Promise.resolve({ command: ['agent'] }) },
-      outcomes: { apply: async () => await Promise.reject(new Error('there is no outcome')) },
-    },
+    ports: ports(),
     settings: SETTINGS,
     signal: never,
     publish: () => {
@@ -136,6 +141,7 @@ async function recovered(
     },
     onEvent: (event) => place.events.push(event),
   });
+  const report = await judged(recovery, { runtime, ownership, servers: [runtime.server] });
   await runtime.detach();
   return {
     runtime,
@@ -144,6 +150,17 @@ async function recovered(
     outcomes: report.rows.map(({ outcome }) => outcome.kind),
     plan: planReconciliation(report.rows),
     published,
+  };
+}
+
+/** Both sessions made truthful, and both rows repaired. */
+function repaired({ rows }: Survivor): ReconciliationPlan {
+  return {
+    sessions: rows.map(({ sessionId, executionId }) => ({
+      sessionId,
+      session: 'reconcile',
+      repair: [executionId],
+    })),
   };
 }
 
@@ -170,7 +187,7 @@ describe('an own server without a capability that is needed', () => {
     });
 
     expect({ outcomes, published }).toEqual({ outcomes: ['no_instance', 'no_instance'], published: 0 });
-    expect(plan).toEqual({ sessionIds: ['s1', 's2'], repairs: old.rows });
+    expect(plan).toEqual(repaired(old));
     expect(scope).toMatchObject({ server: 'started', refusal: null });
     const record = place.records.get(SCOPE);
     expect(record.serverId).toBe(runtime.server.serverId);
@@ -190,12 +207,7 @@ describe('an own server without a capability that is needed', () => {
     const upgraded = await recovered(await survivor({ capabilities: OLDER }));
     await tunnel[Symbol.asyncDispose]();
     const switchedOff = await recovered(await survivor(), { survival: false });
-    const kept = ({ plan }: Recovered): unknown => ({
-      sessionIds: plan.sessionIds,
-      // Each time another instance.
-      repairs: plan.repairs.map((repaired) => ({ ...repaired, instanceId: 'another' })),
-    });
-    expect(kept(upgraded)).toEqual(kept(switchedOff));
+    expect(upgraded.plan).toEqual(switchedOff.plan);
     expect(upgraded.outcomes).toEqual(switchedOff.outcomes);
   });
 
@@ -217,7 +229,7 @@ describe('an own server without a capability that is needed', () => {
       place.events.flatMap((event) => (event.name === 'adoption.refused' ? [event.reason] : [])),
     ).toEqual(['capability_incompatibility']);
     expect(scope).toMatchObject({ server: 'started', refusal: 'capability_incompatibility' });
-    expect({ outcomes, published, repairs: plan.repairs }).toEqual({
+    expect({ outcomes, published, repairs: plan.sessions.flatMap(({ repair }) => repair) }).toEqual({
       outcomes: ['adoption_refused', 'adoption_refused'],
       published: 0,
       repairs: [],
@@ -231,7 +243,16 @@ describe('an own server without a capability that is needed', () => {
 
     // The next backend has nothing to do with it any more.
     const seen = tunnel.seen.length;
-    expect((await recovered(old)).scope).toMatchObject({ server: 'adopted', refusal: null });
+    const next = await recovered(old);
+    expect(next.scope).toMatchObject({ server: 'adopted', refusal: null });
+    // It sees the rows again. Their agents live, and not on its own server.
+    expect(next.report.rows).toMatchObject(
+      old.rows.map(() => ({
+        outcome: { kind: 'no_instance' },
+        liveness: { situation: 'no_server', liveness: 'alive' },
+      })),
+    );
+    expect(next.plan.sessions.flatMap(({ repair }) => repair)).toEqual([]);
     expect({ stops: stops() > 2, seen: tunnel.seen.length }).toEqual({ stops: false, seen });
     expect((await old.owned.enumerate(never)).kind).toBe('enumerated');
   });
@@ -253,8 +274,9 @@ describe('an own server without a capability that is needed', () => {
 
   async function expectStopped(old: Survivor, { scope, plan }: Recovered): Promise<void> {
     expect(scope).toMatchObject({ server: 'started', refusal: null });
-    expect(plan.repairs).toEqual(old.rows);
+    expect(plan).toEqual(repaired(old));
     await old.own.server.ended;
+    expect(place.events.map(({ name }) => name)).not.toContain('adoption.unowned_shutdown');
     expect(old.agents.filter(processIsAlive)).toEqual([]);
   }
 });
@@ -287,6 +309,11 @@ describe('a server that nobody owned for its period', () => {
     const { scope, outcomes, plan } = await recovered(alone);
     expect(scope).toMatchObject({ server: 'started', refusal: 'no_answer' });
     expect(outcomes).toEqual(['no_instance', 'no_instance']);
-    expect(plan).toEqual({ sessionIds: ['s1', 's2'], repairs: alone.rows });
+    expect(plan).toEqual(repaired(alone));
+    expect(place.events).toContainEqual({
+      name: 'adoption.unowned_shutdown',
+      scope: SCOPE,
+      serverId: alone.owned.serverId,
+    });
   });
 });

@@ -5,6 +5,7 @@ describe('the public surface', () => {
   it('is these names', () => {
     expect(Object.keys(recovery).toSorted()).toEqual([
       'ADOPTION_POINTS',
+      'AgentNotGoneError',
       'AgentUnstoppableError',
       'BootstrapError',
       'EXECUTION_SOURCES',
@@ -18,14 +19,17 @@ describe('the public surface', () => {
       'ServerNotStoppedError',
       'SessionGuards',
       'SessionRecoveringError',
+      'classifyLiveness',
       'correlate',
       'createExecution',
       'createFileSecretStore',
       'createOwnership',
       'describeOutcome',
+      'judgeRow',
       'planReconciliation',
       'recover',
       'systemClock',
+      'takeEnumerations',
     ]);
   });
 });

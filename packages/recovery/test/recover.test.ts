@@ -13,6 +13,7 @@ import {
 } from '../src/index.ts';
 import { SCOPE, SETTINGS, installation, never, type Installation } from './fixtures/backend.ts';
 import { runControlServer, type RunningServer } from './fixtures/control-server.ts';
+import { plainSessions, ports, profileOf } from './fixtures/ports.ts';
 import { proxyTo, type Proxy } from './fixtures/proxy.ts';
 import { row } from './fixtures/rows.ts';
 import { launchOn, survivorRuntime, type SurvivorRuntime } from './fixtures/survivor-runtime.ts';
@@ -103,7 +104,8 @@ async function recoverRows(
     rows,
     guards,
     ports: {
-      profiles: { resolve: async () => await Promise.resolve({ command: ['as', 'it', 'is', 'now'] }) },
+      profiles: { resolve: async () => await Promise.resolve(profileOf('as', 'it', 'is', 'now')) },
+      sessions: plainSessions,
       outcomes: {
         apply: async (application) => {
           applied.push(application);
@@ -259,6 +261,8 @@ describe('recover', () => {
         return await runtime.open(signal);
       },
       recoverInstances: async (rows, signal) => await runtime.recoverInstances(rows, signal),
+      identify: async (pid, signal) => await runtime.identify(pid, signal),
+      probe: async (probed, signal) => await runtime.probe(probed, signal),
       launch: async (request, signal) => await runtime.launch(request, signal),
       detach: async () => {
         await runtime.detach();
@@ -297,7 +301,8 @@ describe('recover', () => {
     const order: string[] = [];
     const { applied, published, client } = await recoverRows([record], {
       ports: {
-        profiles: { resolve: async () => await Promise.resolve({ command: ['agent'] }) },
+        profiles: { resolve: async () => await Promise.resolve(profileOf('agent')) },
+        sessions: plainSessions,
         outcomes: {
           apply: async ({ controlTurnId, outcome }) => {
             const { retained } = await recovering().server.client.call('getTurn', { instanceId });
@@ -463,10 +468,7 @@ describe('recover', () => {
       runtimes: [runtime],
       rows: [record],
       guards: new SessionGuards({ retryAfterMs: 100 }),
-      ports: {
-        profiles: { resolve: async () => await Promise.resolve(null) },
-        outcomes: { apply: async () => await Promise.reject(new Error('nothing to apply')) },
-      },
+      ports: ports(),
       settings: SETTINGS,
       signal: never,
       publish: () => undefined,
@@ -474,30 +476,6 @@ describe('recover', () => {
     });
     expect(outcomesOf(report)).toEqual({ s1: { kind: 'adoption_refused', reason: 'rotation_failure' } });
     expect(processIsAlive(instance.agentPid ?? 0)).toBe(true);
-  });
-
-  it('stops at the deadline what has no outcome, and publishes nothing late', async () => {
-    const slow = await liveSession('slow', { agentProfileId: 'slow' });
-    const quick = await liveSession('quick');
-    const late = Promise.withResolvers<{ command: string[] }>();
-    const { report, published, guards } = await recoverRows([slow.record, quick.record], {
-      settings: { ...SETTINGS, recoveryDeadlineMs: 1500 },
-      ports: {
-        profiles: {
-          resolve: async (name) => (name === 'slow' ? await late.promise : { command: ['agent'] }),
-        },
-        outcomes: { apply: async () => await Promise.resolve({ sessionState: 'running' }) },
-      },
-    });
-    expect(outcomesOf(report)).toEqual({ slow: { kind: 'deadline' }, quick: { kind: 'retracked' } });
-    expect(report.tookMs).toBeGreaterThanOrEqual(1500);
-    expect(processIsAlive(slow.instance.agentPid ?? 0)).toBe(false);
-    expect(processIsAlive(quick.instance.agentPid ?? 0)).toBe(true);
-    expect(guards.admitLaunch('slow')).toEqual({ kind: 'admitted' });
-
-    late.resolve({ command: ['agent'] });
-    await late.promise;
-    expect(published.map(({ record }) => record)).toEqual([quick.record]);
   });
 
   it('stops nothing when the host wants to stop, and rejects with its reason', async () => {
@@ -510,9 +488,10 @@ describe('recover', () => {
           profiles: {
             resolve: async () => {
               closing.abort(new Error('closing'));
-              return await Promise.resolve({ command: ['agent'] });
+              return await Promise.resolve(profileOf('agent'));
             },
           },
+          sessions: plainSessions,
           outcomes: { apply: async () => await Promise.resolve({ sessionState: 'running' }) },
         },
       }),
@@ -520,7 +499,7 @@ describe('recover', () => {
     expect(processIsAlive(instance.agentPid ?? 0)).toBe(true);
   });
 
-  it('takes a profile that cannot be read for a failed read, and one that is gone for a missing command', async () => {
+  it('takes a profile that cannot be read for a failed read, and one that is gone for a missing one', async () => {
     const unread = await liveSession('unread', { agentProfileId: 'unread' });
     const gone = await liveSession('gone', { agentProfileId: 'gone' });
     const { report } = await recoverRows([unread.record, gone.record], {
@@ -531,12 +510,13 @@ describe('recover', () => {
             return await Promise.resolve(null);
           },
         },
+        sessions: plainSessions,
         outcomes: { apply: async () => await Promise.resolve({ sessionState: 'running' }) },
       },
     });
     expect(outcomesOf(report)).toEqual({
       unread: { kind: 'failed_read', name: 'profile', detail: 'no registry' },
-      gone: { kind: 'missing_input', name: 'command' },
+      gone: { kind: 'missing_input', name: 'profile' },
     });
   });
 });

@@ -2,10 +2,10 @@ import type { InstanceEvent, SequencedEvent, TurnOutcome } from '@holdfast/contr
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { EventGapError, openLedger, outcomeEffects, TurnOpenError, type Ledger } from '@holdfast/turn-ledger';
-import { testHome } from '@holdfast/testbeds';
+import { eachDatabase } from './each-database.ts';
 import { aTurn, AT, numbered, recordLiveSession, said } from './recorded-session.ts';
 
-/** What a control server has to tell: a journal in which every prompt that was accepted starts and ends once. */
+/** What a control server has to tell: a journal in which every prompt, and what the agent does on its own, starts and ends once. */
 const journalArbitrary = fc
   .array(
     fc.record({
@@ -16,14 +16,22 @@ const journalArbitrary = fc
         'failed' as const,
       ),
       updates: fc.nat({ max: 3 }),
+      /** The agent works on its own before this prompt. */
+      own: fc.boolean(),
     }),
     { minLength: 1, maxLength: 5 },
   )
   .map((turns) =>
-    turns.flatMap(({ kind, updates }, index): InstanceEvent[] => {
+    turns.flatMap(({ kind, updates, own }, index): InstanceEvent[] => {
       const promptGeneration = index + 1;
       const turnId = `c${String(promptGeneration)}`;
+      const ownTurn = { turnId: `own${String(promptGeneration)}`, promptGeneration: 0 };
+      const alone: InstanceEvent[] = [
+        { type: 'turn_started', ...ownTurn },
+        { type: 'turn_ended', ...ownTurn, outcome: { kind, stopReason: 'on its own' } },
+      ];
       return [
+        ...(own ? alone : []),
         { type: 'turn_started', turnId, promptGeneration },
         ...Array.from({ length: updates }, (_, count) => said(`${turnId}.${String(count)}`)),
         { type: 'turn_ended', turnId, promptGeneration, outcome: { kind, stopReason: 'as told' } },
@@ -33,7 +41,7 @@ const journalArbitrary = fc
   .map((events) => numbered(1, ...events));
 
 type Command =
-  | { readonly type: 'begin' | 'abandon' | 'fail' | 'accept' | 'reopen' }
+  | { readonly type: 'begin' | 'abandon' | 'fail' | 'accept' | 'reopen' | 'crash' }
   | { readonly type: 'append'; readonly from: number; readonly count: number }
   | { readonly type: 'apply'; readonly which: number };
 
@@ -43,7 +51,10 @@ const commandArbitrary: fc.Arbitrary<Command> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ type: fc.constantFrom('abandon' as const, 'fail' as const, 'accept' as const) }),
   },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant('reopen' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ type: fc.constantFrom('reopen' as const, 'crash' as const) }),
+  },
   {
     weight: 8,
     arbitrary: fc.record({
@@ -64,6 +75,10 @@ interface ModelTurn {
   outcome: TurnOutcome | null;
 }
 
+function isOpen(state: string): boolean {
+  return state === 'dispatching' || state === 'running';
+}
+
 /** What the ledger is to hold, kept the simple way. */
 class Model {
   readonly stored: SequencedEvent[] = [];
@@ -73,7 +88,7 @@ class Model {
   applied = 0;
 
   get open(): ModelTurn | undefined {
-    return this.turns.find((turn) => turn.state === 'dispatching' || turn.state === 'running');
+    return this.turns.find(({ generation, state }) => generation > 0 && isOpen(state));
   }
 
   begin(turnId: string, generation: number): void {
@@ -83,6 +98,11 @@ class Model {
   }
 
   start(controlTurnId: string, generation: number): void {
+    if (generation === 0) {
+      this.turns.push({ turnId: controlTurnId, generation, state: 'running', controlTurnId, outcome: null });
+      this.session = 'running';
+      return;
+    }
     const { open } = this;
     if (open?.generation !== generation) return;
     open.state = 'running';
@@ -90,6 +110,12 @@ class Model {
   }
 
   end(controlTurnId: string, generation: number, outcome: TurnOutcome): void {
+    const own = this.turns.find(({ turnId, state }) => turnId === controlTurnId && isOpen(state));
+    if (own !== undefined) {
+      Object.assign(own, { state: outcomeEffects(outcome).turn, outcome });
+      this.rest();
+      this.applied += 1;
+    }
     const { open } = this;
     if (open?.generation !== generation) return;
     const effects = outcomeEffects(outcome);
@@ -104,7 +130,13 @@ class Model {
     const { open } = this;
     if (open === undefined || (state === 'failed' && open.state !== 'dispatching')) return;
     open.state = state;
-    this.session = 'waiting_for_input';
+    this.rest();
+  }
+
+  rest(): void {
+    if (this.session === 'running' && !this.turns.some(({ state }) => isOpen(state))) {
+      this.session = 'waiting_for_input';
+    }
   }
 
   take(event: SequencedEvent): void {
@@ -113,6 +145,19 @@ class Model {
     if (told.type === 'turn_started') this.start(told.turnId, told.promptGeneration);
     if (told.type === 'turn_ended') this.end(told.turnId, told.promptGeneration, told.outcome);
   }
+}
+
+let crashing = false;
+
+/** A ledger that fails in the middle of a transaction while `crashing`. */
+async function openCrashing(url: string): Promise<Ledger> {
+  return await openLedger({
+    url,
+    mapOutcome: (outcome) => {
+      if (crashing) throw new Error('crashed');
+      return outcomeEffects(outcome);
+    },
+  });
 }
 
 /** A ledger next to its model. Whatever the ledger answers has to be what the model says. */
@@ -135,7 +180,7 @@ class Bench {
     const { open } = model;
     switch (command.type) {
       case 'begin':
-        await this.#begin(model.turns.length + 1);
+        await this.#begin(model.turns.filter(({ generation }) => generation > 0).length + 1);
         break;
       case 'accept':
         if (open === undefined) break;
@@ -153,7 +198,10 @@ class Bench {
         break;
       case 'reopen':
         await ledger.close();
-        this.ledger = await openLedger({ url: this.url });
+        this.ledger = await openCrashing(this.url);
+        break;
+      case 'crash':
+        await this.#crash();
         break;
       case 'append':
         await this.#append(
@@ -188,6 +236,17 @@ class Bench {
     expect(result).toMatchObject({ stored: fresh.length, skipped: events.length - fresh.length });
     this.applied += result.applied.filter((one) => one.applied).length;
     for (const event of fresh) this.model.take(event);
+  }
+
+  /** In the middle of storing everything that is left: nothing of it counts. */
+  async #crash(): Promise<void> {
+    const left = this.journal.slice(this.model.stored.length);
+    if (!left.some(({ event }) => event.type === 'turn_ended')) return;
+    crashing = true;
+    await expect(this.ledger.events.append('s', left)).rejects.toThrow('crashed');
+    crashing = false;
+    await this.ledger.close();
+    this.ledger = await openCrashing(this.url);
   }
 
   /** As from the retained list, twice at once. */
@@ -225,24 +284,25 @@ class Bench {
   }
 }
 
-it('repeats, gaps, restarts and both ways of seeing an end, in any order: each event and each outcome counts once [SURVIVAL-004.4] [BEYOND-02]', async () => {
-  await using home = await testHome('exactly-once');
-  let runs = 0;
-  const commands = fc.array(commandArbitrary, { maxLength: 30 });
-  await fc.assert(
-    fc.asyncProperty(journalArbitrary, commands, async (journal, steps) => {
-      runs += 1;
-      const url = home.path(`${String(runs)}.db`);
-      const bench = new Bench({ url, journal, ledger: await openLedger({ url }) });
-      try {
-        await recordLiveSession(bench.ledger, 's');
-        for (const step of steps) await bench.act(step);
-        await bench.expectSame();
-      } finally {
-        await bench.ledger.close();
-      }
-    }),
-    { numRuns: 60 },
-  );
-  expect(runs).toBeGreaterThanOrEqual(60);
-}, 120_000);
+eachDatabase((database) => {
+  it('repeats, gaps, crashes, restarts and both ways of seeing an end, in any order: each event and each outcome counts once [SURVIVAL-004.4] [BEYOND-02]', async () => {
+    let runs = 0;
+    const commands = fc.array(commandArbitrary, { maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(journalArbitrary, commands, async (journal, steps) => {
+        runs += 1;
+        const url = await database.fresh();
+        const bench = new Bench({ url, journal, ledger: await openCrashing(url) });
+        try {
+          await recordLiveSession(bench.ledger, 's');
+          for (const step of steps) await bench.act(step);
+          await bench.expectSame();
+        } finally {
+          await bench.ledger.close();
+        }
+      }),
+      { numRuns: 60 },
+    );
+    expect(runs).toBeGreaterThanOrEqual(60);
+  }, 120_000);
+});

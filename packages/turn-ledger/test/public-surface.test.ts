@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import * as ledger from '@holdfast/turn-ledger';
 import * as nodeSqlite from '@holdfast/turn-ledger/node-sqlite';
+import * as postgresUrl from '@holdfast/turn-ledger/postgres-url';
 
 it('exports these names and no others', () => {
   expect(Object.keys(ledger).toSorted()).toEqual([
@@ -12,6 +13,8 @@ it('exports these names and no others', () => {
     'LedgerUnavailableError',
     'LedgerUrlError',
     'NestedTransactionError',
+    'OrchestratorStep',
+    'PgMissingError',
     'PromptLifecycle',
     'PromptsEndedError',
     'ReadyBus',
@@ -28,4 +31,5 @@ it('exports these names and no others', () => {
     'reducePrompts',
   ]);
   expect(Object.keys(nodeSqlite).toSorted()).toEqual(['NodeSqliteMissingError', 'loadNodeSqlite']);
+  expect(Object.keys(postgresUrl).toSorted()).toEqual(['isPostgresUrl', 'postgresPlace', 'withoutSecrets']);
 });

@@ -1,5 +1,5 @@
 import type { InstanceEvent, SequencedEvent, TurnOutcome } from '@holdfast/control-protocol';
-import type { Ledger, NewExecution, NewSession, NewTurn } from '@holdfast/turn-ledger';
+import type { Ledger, NewExecution, NewSession, NewTurn, ReconcilePlan } from '@holdfast/turn-ledger';
 
 /** A time at which nothing in particular happens. */
 export const AT = '2026-03-04T05:06:07.890Z';
@@ -13,7 +13,7 @@ export function aSession(name: string, with_: Partial<NewSession> = {}): NewSess
     taskId: `${name}-task`,
     agentProfileId: 'opencode',
     runtime: 'standalone',
-    workspacePath: '/work/tree',
+    workspacePath: '/src/tree',
     mode: 'managed',
     metadata: {},
     ...with_,
@@ -27,9 +27,10 @@ export function anExecution(name: string, with_: Partial<NewExecution> = {}): Ne
     taskId: `${name}-task`,
     runtime: 'standalone',
     scope: 'standalone',
+    serverId: 'server-1',
     instanceId: name,
     agentProfileId: 'opencode',
-    workspacePath: '/work/tree',
+    workspacePath: '/src/tree',
     containerId: null,
     metadata: {},
     ...with_,
@@ -57,6 +58,11 @@ export async function recordLiveSession(
   const session = aSession(name, with_);
   await ledger.sessions.create(session);
   await ledger.executionWriter.insert(anExecution(name, { taskId: session.taskId }));
+}
+
+/** The plan for sessions whose agents are gone for certain. */
+export function gone(...sessionIds: readonly string[]): ReconcilePlan {
+  return { sessions: sessionIds.map((sessionId) => ({ sessionId, session: 'reconcile', repair: 'all' })) };
 }
 
 /** Events numbered on from `firstSeq`. */

@@ -1,8 +1,12 @@
 import type { TestHome } from '@holdfast/testbeds';
 import { compareAdoption } from './adoption/compare-adoption.ts';
 import type { Comparison } from './comparison.ts';
+import { compareJournal } from './journal/compare-journal.ts';
+import { compareLedger, LEDGER_DATABASES } from './ledger/compare-ledger.ts';
 import { compareRelay } from './relay/compare-relay.ts';
 import { LOAD_NAMES } from './relay/loads.ts';
+import { compareReplay } from './stream/compare-replay.ts';
+import { compareUnderFlood } from './stream/compare-under-flood.ts';
 
 /** How much is measured. */
 export interface Extent {
@@ -20,7 +24,7 @@ export interface Benchmark {
 
 /** All of them, in the order in which they run. */
 export const BENCHMARKS: readonly Benchmark[] = [
-  ...[1, 25, 100].map((instances) => ({
+  ...[1, 25, 100, 500].map((instances) => ({
     name: `adoption-${String(instances)}`,
     run: async (home: TestHome, { runs }: Extent) => await compareAdoption(home, { instances, runs }),
   })),
@@ -31,4 +35,12 @@ export const BENCHMARKS: readonly Benchmark[] = [
         await compareRelay(home, { load, agents, runs, share }),
     })),
   ),
+  { name: 'journal', run: async (_home, extent) => await compareJournal(extent) },
+  { name: 'replay-1000', run: async (home, { runs }) => await compareReplay(home, { runs }) },
+  { name: 'flood', run: async (home, extent) => await compareUnderFlood(home, extent) },
+  ...LEDGER_DATABASES.map((database) => ({
+    name: `ledger-${database}`,
+    run: async (home: TestHome, { runs, share }: Extent) =>
+      await compareLedger(home, { database, runs, share }),
+  })),
 ];

@@ -7,8 +7,8 @@ export interface Pair {
 /** All pairs of one measurement. */
 export interface Comparison {
   readonly name: string;
-  /** With `ms` less is better, with `events/s` more. */
-  readonly unit: 'ms' | 'events/s';
+  /** With `ms` less is better, with the others more. */
+  readonly unit: 'ms' | 'events/s' | 'outcomes/s';
   readonly pairs: readonly Pair[];
 }
 

@@ -23,9 +23,15 @@ export interface RealAgent {
   readonly package: AgentPackage;
   /** The tool that runs a shell command; the agent is set up to ask before it does. */
   readonly shellTool: string;
+  /** A mode that it does not start in. */
+  readonly otherMode: string;
+  /** What it says, as its own words in the conversation, when that mode is set. */
+  readonly saysOfMode: string;
   /** What it looks for outside in spite of all settings, as the endpoint notes it. */
   readonly looksFor: readonly RegExp[];
   setUp(surroundings: AgentSurroundings): Promise<AgentSetup>;
+  /** Resolves when a conversation that it has begun by now can be loaded by another process. */
+  loadable(): Promise<void>;
   /** How many turns it has finished, as it keeps them itself in the folder of its homes. */
   finishedTurns(folder: string): Promise<number>;
 }

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { closeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { LineWriter } from './line-writer.ts';
@@ -8,7 +9,13 @@ import { ScriptedAgent } from './scripted-agent.ts';
 import { SessionStore } from './session-store.ts';
 import { readStartBehaviour } from './start-behaviour.ts';
 
-const output = new LineWriter(process.stdout);
+const behaviour = readStartBehaviour(process.env['SCRIPTED_AGENT_START']);
+const output = new LineWriter(process.stdout, {
+  end: behaviour.crlf === true ? '\r\n\r\n' : '\n',
+  pieceBytes: behaviour.pieceBytes,
+});
+const taken: Buffer[] = [];
+let livesOn = behaviour.ignoreStdinEnd === true;
 
 const ownProcess: OwnProcess = {
   environment: (name) => process.env[name],
@@ -23,9 +30,19 @@ const ownProcess: OwnProcess = {
   ignoreSigterm: () => {
     process.on('SIGTERM', () => undefined);
   },
+  takeMemory: (bytes) => {
+    taken.push(Buffer.alloc(bytes, 1));
+  },
+  closeOutput: () => {
+    closeSync(process.stdout.fd);
+  },
+  closeInput: () => {
+    livesOn = true;
+    process.stdin.destroy();
+    closeSync(0); // which Node leaves open
+  },
 };
 
-const behaviour = readStartBehaviour(process.env['SCRIPTED_AGENT_START']);
 if (behaviour.ignoreSigterm === true) ownProcess.ignoreSigterm();
 if (behaviour.stderr !== undefined) ownProcess.complain(behaviour.stderr);
 if (behaviour.stdoutLine !== undefined) await output.write(behaviour.stdoutLine);
@@ -39,8 +56,12 @@ const agent = new ScriptedAgent({
   process: ownProcess,
   behaviour,
 });
-for await (const line of readLines(process.stdin.setEncoding('utf8'))) {
-  if (behaviour.silent !== true) void agent.rpc.receive(line);
+try {
+  for await (const line of readLines(process.stdin.setEncoding('utf8'))) {
+    if (behaviour.silent !== true) void agent.rpc.receive(line);
+  }
+} catch (error) {
+  if (!livesOn) throw error; // else it was closed by a step
 }
-if (behaviour.ignoreStdinEnd === true) setInterval(() => undefined, 60_000);
+if (livesOn) setInterval(() => undefined, 60_000);
 else process.exit(0);

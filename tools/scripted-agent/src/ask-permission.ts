@@ -17,7 +17,7 @@ const DEFAULT_OPTIONS: readonly PermissionOption[] = [
 export async function askPermission(turn: Turn, step: StepOf<'permission'>): Promise<string> {
   const { title, options = DEFAULT_OPTIONS, withdrawAfterMs } = step;
   const allowing = options.find((option) => option.kind.startsWith('allow'));
-  if (turn.session.modeId === 'auto' && allowing !== undefined) return allowing.optionId;
+  if (turn.session.choices.mode === 'auto' && allowing !== undefined) return allowing.optionId;
   const { id, answer } = await turn.rpc.request('session/request_permission', {
     sessionId: turn.session.id,
     toolCall: { toolCallId: turn.session.nextToolCallId(), title, status: 'pending' },

@@ -19,7 +19,7 @@ export type Answer =
 
 /** A request of ours that is under way. */
 export interface PendingRequest {
-  readonly id: number;
+  readonly id: number | string;
   readonly answer: Promise<Answer>;
 }
 
@@ -33,6 +33,14 @@ export interface Receiver {
   notification(method: string, params: unknown): void;
 }
 
+/** Peculiarities that JSON-RPC allows or peers have to live with. */
+export interface Manners {
+  /** Own requests have texts for ids. */
+  readonly stringIds?: boolean | undefined;
+  /** Requests of this method are answered twice. */
+  readonly twiceOn?: string | undefined;
+}
+
 type Id = string | number | null;
 
 /** One side of a JSON-RPC 2.0 conversation over lines. */
@@ -40,11 +48,13 @@ export class JsonRpc {
   readonly #output: LineWriter;
   readonly #receiver: Receiver;
   readonly #pending = new Map<Id, (answer: Answer) => void>();
+  readonly #manners: Manners;
   #lastId = -1;
 
-  constructor(output: LineWriter, receiver: Receiver) {
+  constructor(output: LineWriter, receiver: Receiver, manners: Manners = {}) {
     this.#output = output;
     this.#receiver = receiver;
+    this.#manners = manners;
   }
 
   /** Takes one line from the other side. Requests run side by side; the promise settles when this one was answered. */
@@ -77,7 +87,8 @@ export class JsonRpc {
 
   /** Sends a request. */
   async request(method: string, params: unknown): Promise<PendingRequest> {
-    const id = (this.#lastId += 1);
+    this.#lastId += 1;
+    const id = this.#manners.stringIds === true ? `ask-${String(this.#lastId)}` : this.#lastId;
     const { promise, resolve } = Promise.withResolvers<Answer>();
     this.#pending.set(id, resolve);
     await this.#send({ id, method, params });
@@ -89,6 +100,7 @@ export class JsonRpc {
     try {
       const result = await this.#receiver.request(method, params, answered);
       await this.#send({ id, result });
+      if (this.#manners.twiceOn === method) await this.#send({ id, result });
     } catch (error) {
       await this.#send({ id, error: { code: codeOf(error), message: messageOf(error) } });
     }

@@ -7,4 +7,10 @@ export interface OwnProcess {
   /** Ends the process, by the signal if there is one. */
   end(how: { readonly exitCode: number } | { readonly signal: NodeJS.Signals }): Promise<never>;
   ignoreSigterm(): void;
+  /** Takes memory and keeps it. */
+  takeMemory(bytes: number): void;
+  /** Closes standard output. */
+  closeOutput(): void;
+  /** Closes standard input; the process lives on. */
+  closeInput(): void;
 }

@@ -96,11 +96,18 @@ const PERFORMERS: Performers = {
     });
     await Promise.resolve();
   },
+  afterwards: async (turn, { afterMs = 0, steps, saysIdle = false }) => {
+    void turn.answered.then(async () => {
+      await wait(afterMs);
+      await turn.goOn(steps, saysIdle);
+    });
+    await Promise.resolve();
+  },
   usage: async (turn, { used, size }) => {
     await turn.session.send({ sessionUpdate: 'usage_update', used, size });
   },
-  rawLine: async (turn, { line }) => {
-    await turn.output.write(line);
+  rawLine: async (turn, { line, dots = 0, ended = true }) => {
+    await turn.output.write(line + '.'.repeat(dots), ended ? undefined : '');
   },
   unknownUpdate: async (turn, { update }) => {
     await turn.session.send(update);
@@ -108,8 +115,22 @@ const PERFORMERS: Performers = {
   stderr: async (turn, { text }) => {
     await Promise.resolve(turn.process.complain(text));
   },
-  child: async (turn, { command, ownSession = false }) => {
-    await turn.say(`child: ${String(await startChild(turn, command, ownSession))}`);
+  child: async (turn, step) => {
+    await turn.say(`child: ${String(await startChild(turn, step))}`);
+  },
+  choices: async (turn) => {
+    const { opened, choices } = turn.session;
+    await turn.say(`choices: ${JSON.stringify({ opened, ...choices.chosen() })}`);
+  },
+  memory: async (turn, { bytes }) => {
+    await Promise.resolve(turn.process.takeMemory(bytes));
+  },
+  closeOutput: async (turn) => {
+    await turn.output.flush();
+    turn.process.closeOutput();
+  },
+  closeInput: async (turn) => {
+    await Promise.resolve(turn.process.closeInput());
   },
   environment: async (turn, { name }) => {
     const value = turn.process.environment(name);
@@ -134,13 +155,12 @@ function inWorkspace(turn: Turn, file: string): string {
 
 async function startChild(
   turn: Turn,
-  [program = '', ...args]: readonly string[],
-  ownSession: boolean,
+  { command: [program = '', ...args], ownSession = false, ownOutput = false }: StepOf<'child'>,
 ): Promise<number | undefined> {
   const child = spawn(program, args, {
     cwd: turn.session.workingDirectory,
     detached: ownSession,
-    stdio: 'ignore',
+    stdio: ['ignore', ownOutput ? 'inherit' : 'ignore', 'ignore'],
   });
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);

@@ -18,11 +18,16 @@ const STEPS: { readonly [N in StepName]: FieldChecks<StepOf<N>> } = {
   fail: { step: 'text', code: 'number', message: 'text' },
   end: { step: 'text', stopReason: 'text' },
   late: { step: 'text', afterMs: 'count', text: 'text' },
+  afterwards: { step: 'text', afterMs: 'count?', steps: 'list', saysIdle: 'flag?' },
   usage: { step: 'text', used: 'count', size: 'count' },
-  rawLine: { step: 'text', line: 'text' },
+  rawLine: { step: 'text', line: 'text', dots: 'count?', ended: 'flag?' },
   unknownUpdate: { step: 'text', update: 'object' },
   stderr: { step: 'text', text: 'text' },
-  child: { step: 'text', command: 'texts', ownSession: 'flag?' },
+  child: { step: 'text', command: 'texts', ownSession: 'flag?', ownOutput: 'flag?' },
+  choices: { step: 'text' },
+  memory: { step: 'text', bytes: 'count' },
+  closeOutput: { step: 'text' },
+  closeInput: { step: 'text' },
   environment: { step: 'text', name: 'text' },
   ignoreSigterm: { step: 'text' },
   ignoreCancel: { step: 'text' },
@@ -56,7 +61,9 @@ function readStep(value: unknown, number: number): Step {
       `Step ${String(number)} must be an object whose field "step" is one of ${Object.keys(STEPS).join(', ')}.`,
     );
   }
-  return checkFields<Step>(`Step ${String(number)} (${name})`, value, STEPS[name]);
+  const step = checkFields<Step>(`Step ${String(number)} (${name})`, value, STEPS[name]);
+  if (step.step !== 'afterwards') return step;
+  return { ...step, steps: step.steps.map((inner, index) => readStep(inner, index + 1)) };
 }
 
 function isStepName(name: unknown): name is StepName {

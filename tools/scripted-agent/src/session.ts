@@ -1,3 +1,4 @@
+import type { Choices } from './choices.ts';
 import type { JsonRpc } from './json-rpc.ts';
 import type { SessionStore, Update } from './session-store.ts';
 
@@ -5,7 +6,9 @@ import type { SessionStore, Update } from './session-store.ts';
 export class Session {
   readonly id: string;
   readonly workingDirectory: string;
-  modeId: 'ask' | 'auto' = 'ask';
+  /** By which request it was opened. */
+  readonly opened: 'new' | 'load' | 'resume';
+  readonly choices: Choices;
   readonly #rpc: JsonRpc;
   readonly #store: SessionStore;
   #toolCalls: number;
@@ -13,12 +16,16 @@ export class Session {
   constructor(parts: {
     id: string;
     workingDirectory: string;
+    opened: Session['opened'];
+    choices: Choices;
     toolCalls: number;
     rpc: JsonRpc;
     store: SessionStore;
   }) {
     this.id = parts.id;
     this.workingDirectory = parts.workingDirectory;
+    this.opened = parts.opened;
+    this.choices = parts.choices;
     this.#toolCalls = parts.toolCalls;
     this.#rpc = parts.rpc;
     this.#store = parts.store;

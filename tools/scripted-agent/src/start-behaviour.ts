@@ -19,6 +19,26 @@ export interface StartBehaviour {
   readonly protocolVersion?: number;
   /** `false`: offers no `session/load`. */
   readonly loadSession?: boolean;
+  /** Offers `session/resume` as well, which replays nothing. */
+  readonly resume?: boolean;
+  /** Replays a session that is loaded after the answer to that, not before. */
+  readonly lateReplay?: boolean;
+  /** The code in answer to a session that it does not know; -32002 unless told. */
+  readonly unknownSessionCode?: number;
+  /** Offers the models `small` and `large`: as a list with `session/set_model`, or as a configuration option of that category. */
+  readonly models?: 'list' | 'option';
+  /** Offers the configuration options `effort` (`low`, `high`) and `verbose` (on, off). */
+  readonly configOptions?: boolean;
+  /** Never answers requests of this method. */
+  readonly silentOn?: string;
+  /** Answers requests of this method twice. */
+  readonly twiceOn?: string;
+  /** Numbers its own requests with texts instead of numbers. */
+  readonly stringIds?: boolean;
+  /** Ends its lines with CR LF, and puts a blank line after each. */
+  readonly crlf?: boolean;
+  /** Writes its lines in pieces of this many bytes. */
+  readonly pieceBytes?: number;
   /** Answers `session/new` and `session/load` with this error. */
   readonly sessionError?: { readonly code: number; readonly message: string };
   /** Answers `session/new` and `session/load` with -32000 until `authenticate` was called. */
@@ -39,6 +59,16 @@ const CHECKS: FieldChecks<StartBehaviour> = {
   initializeError: 'object?',
   protocolVersion: 'number?',
   loadSession: 'flag?',
+  resume: 'flag?',
+  lateReplay: 'flag?',
+  unknownSessionCode: 'number?',
+  models: 'text?',
+  configOptions: 'flag?',
+  silentOn: 'text?',
+  twiceOn: 'text?',
+  stringIds: 'flag?',
+  crlf: 'flag?',
+  pieceBytes: 'count?',
   sessionError: 'object?',
   authRequired: 'flag?',
   ignoreSigterm: 'flag?',

@@ -120,6 +120,19 @@ interface LateStep {
   readonly text: string;
 }
 
+/**
+ * Goes on by itself after the prompt was answered, as an agent does that wakes up: does these steps outside of any turn, until a
+ * cancel or the end of the agent.
+ */
+interface AfterwardsStep {
+  readonly step: 'afterwards';
+  /** How long after the answer; 0 unless told. */
+  readonly afterMs?: number;
+  readonly steps: readonly Step[];
+  /** Says that it has ended, or was cancelled, with a `state_update` to `idle`. */
+  readonly saysIdle?: boolean;
+}
+
 /** Reports how much of the context window is used, in tokens. */
 interface UsageStep {
   readonly step: 'usage';
@@ -131,6 +144,10 @@ interface UsageStep {
 interface RawLineStep {
   readonly step: 'rawLine';
   readonly line: string;
+  /** Pads the line with this many dots. */
+  readonly dots?: number;
+  /** `false`: without its end, so what follows is on the same line. */
+  readonly ended?: boolean;
 }
 
 /** Sends a `session/update` with exactly this update, which need not be one that ACP knows. */
@@ -151,6 +168,29 @@ interface ChildStep {
   readonly command: readonly string[];
   /** In a session and process group of its own, out of reach of signals to the agent's group. */
   readonly ownSession?: boolean;
+  /** It writes to the agent's own standard output. */
+  readonly ownOutput?: boolean;
+}
+
+/** Says `choices: ` and what is chosen for the session, as JSON: `opened` (`new`, `load`, `resume`), `mode`, and what it offers. */
+interface ChoicesStep {
+  readonly step: 'choices';
+}
+
+/** Takes so much memory and keeps it. */
+interface MemoryStep {
+  readonly step: 'memory';
+  readonly bytes: number;
+}
+
+/** Closes standard output, and lives on. */
+interface CloseOutputStep {
+  readonly step: 'closeOutput';
+}
+
+/** Closes standard input, and lives on. */
+interface CloseInputStep {
+  readonly step: 'closeInput';
 }
 
 /** Says the value of one of the agent's environment variables: `<name>=<value>`, or `<name> is not set`. */
@@ -187,11 +227,16 @@ export type Step =
   | FailStep
   | EndStep
   | LateStep
+  | AfterwardsStep
   | UsageStep
   | RawLineStep
   | UnknownUpdateStep
   | StderrStep
   | ChildStep
+  | ChoicesStep
+  | MemoryStep
+  | CloseOutputStep
+  | CloseInputStep
   | EnvironmentStep
   | IgnoreSigtermStep
   | IgnoreCancelStep;

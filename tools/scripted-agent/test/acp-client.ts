@@ -3,7 +3,7 @@ import { scriptedAgentCommand } from '@holdfast/scripted-agent';
 
 /** A JSON-RPC message as the agent wrote it. */
 export interface Message {
-  readonly id?: number | null;
+  readonly id?: number | string | null;
   readonly method?: string;
   readonly params?: {
     readonly sessionId?: string;

@@ -112,6 +112,26 @@ describe('a turn', () => {
     expect(client.messages.findIndex(({ id }) => id === answer.id)).toBe(client.messages.length - 2);
   });
 
+  it('goes on by itself after its answer, until it is cancelled, and says so', async () => {
+    const answer = await client.prompt(
+      session,
+      script({
+        step: 'afterwards',
+        saysIdle: true,
+        steps: [{ step: 'say', text: 'awake' }, { step: 'silence' }],
+      }),
+    );
+    await client.said('awake');
+    expect(client.messages.findIndex(({ id }) => id === answer.id)).toBe(client.messages.length - 2);
+    client.cancel(session);
+    const idle = { sessionUpdate: 'state_update', state: 'idle', stopReason: 'cancelled' };
+    await until(() => client.updates.find(({ sessionUpdate }) => sessionUpdate === 'state_update'), {
+      reason: 'the agent to say that it is idle',
+      withinMs: 5000,
+    });
+    expect(client.updates.at(-1)).toEqual(idle);
+  });
+
   it('writes noise, unknown updates and standard error as told', async () => {
     const update = { sessionUpdate: 'brain_scan', depth: 3, nested: { kept: true } };
     await client.prompt(

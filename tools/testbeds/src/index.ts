@@ -1,6 +1,14 @@
 export { freePort } from './free-port.ts';
 export { garbageServer } from './garbage-server.ts';
+export { httpProxy, type HttpProxy, type ProxyTreatment } from './http-proxy.ts';
 export { hungServer } from './hung-server.ts';
+export type { NpmPackage } from './npm-registry/npm-package.ts';
+export {
+  npmRegistry,
+  type NpmRegistry,
+  type RegistryMood,
+  type RegistryRequest,
+} from './npm-registry/npm-registry.ts';
 export { postgresServer, type PostgresServer } from './postgres-server.ts';
 export {
   descendants,

@@ -18,6 +18,8 @@ export interface PostgresServer extends AsyncDisposable {
   readonly socketFolder: string;
   /** Ends it at once, as a crash would: clients see their connections break. */
   crash(): Promise<void>;
+  /** Starts it again after a crash, with what it had stored, at the same address. */
+  restart(): Promise<void>;
 }
 
 const USER = 'holdfast';
@@ -41,7 +43,9 @@ export async function postgresServer(home: TestHome): Promise<PostgresServer> {
     await chown(folder, user.uid, user.gid);
   }
   await initialise(found.programs, folder, user);
-  const { port, program } = await start(found.programs, folder, user);
+  const first = await start(found.programs, folder, user);
+  const { port } = first;
+  let { program } = first;
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     program.kill(signal);
     try {
@@ -57,6 +61,9 @@ export async function postgresServer(home: TestHome): Promise<PostgresServer> {
     socketFolder: folder,
     async crash() {
       await end('SIGQUIT'); // its "immediate" shutdown: the processes are gone when it ends
+    },
+    async restart() {
+      ({ program } = await start(found.programs, folder, user, port));
     },
     async [Symbol.asyncDispose]() {
       await end('SIGINT'); // its "fast" shutdown
@@ -92,9 +99,10 @@ async function start(
   programs: PostgresPrograms,
   folder: string,
   user: UnprivilegedUser | undefined,
+  portBefore?: number,
 ): Promise<{ readonly port: number; readonly program: StartedProgram }> {
   for (let attempt = 1; ; attempt += 1) {
-    const port = await freePort();
+    const port = portBefore ?? (await freePort());
     const program = await startProgram([...(user?.prefix ?? []), ...serverCommand(programs, folder, port)], {
       cwd: folder,
       env: { LC_ALL: 'C' },

@@ -18,8 +18,27 @@ export interface RequestIssue {
 }
 
 /** Where in its start an agent failed. */
-export const AgentStartPhase = z.enum(['spawn', 'initialize', 'authenticate', 'session', 'mode', 'model']);
+export const AgentStartPhase = z.enum([
+  'spawn',
+  'initialize',
+  'authenticate',
+  'session',
+  'mode',
+  'model',
+  'config_option',
+]);
 export type AgentStartPhase = z.infer<typeof AgentStartPhase>;
+
+/**
+ * Why an agent did not start, where that can be told (`reason` of the details): the conversation to load is not known to it, it
+ * cannot load any, or it wants to be authenticated first, by one of the `authMethodIds` of the details.
+ */
+export const AgentStartReason = z.enum([
+  'session_not_found',
+  'load_not_supported',
+  'authentication_required',
+]);
+export type AgentStartReason = z.infer<typeof AgentStartReason>;
 
 /** How an agent process ended: one of the two is set, both are null where it could not be told. */
 export const AgentExit = z.object({ code: z.int().nullable(), signal: z.string().nullable() });

@@ -7,6 +7,7 @@ import { metricsOperations } from './metrics.ts';
 import type { Operation } from './operation.ts';
 import { ownershipOperations } from './ownership.ts';
 import { permissionOperations } from './permissions.ts';
+import { sessionOperations } from './session.ts';
 import { turnOperations } from './turns.ts';
 
 /** Every HTTP operation of the protocol. The event stream is apart: see {@link EVENTS_PATH}. */
@@ -15,6 +16,7 @@ export const OPERATIONS = {
   ...ownershipOperations,
   ...instanceOperations,
   ...agentOperations,
+  ...sessionOperations,
   ...turnOperations,
   ...permissionOperations,
   ...fileOperations,

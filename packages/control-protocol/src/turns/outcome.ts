@@ -25,7 +25,7 @@ export const RetainedOutcome = z.object({
 });
 export type RetainedOutcome = z.infer<typeof RetainedOutcome>;
 
-/** A turn that has not ended. */
+/** A turn that has not ended. With generation 0 it is one that no prompt started; such a turn is never retained (GENERATION-07). */
 export const ActiveTurn = z.object({ turnId: Id, promptGeneration: PromptGeneration, startedAt: Timestamp });
 export type ActiveTurn = z.infer<typeof ActiveTurn>;
 

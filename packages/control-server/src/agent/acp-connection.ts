@@ -1,5 +1,13 @@
 import { MAX_FRAME_BYTES, type JsonObject } from '@holdfast/control-protocol';
-import { readAgentMessage, type RpcAnswer, type RpcError, type RpcId } from './acp-message.ts';
+import {
+  readAgentMessage,
+  type NoiseKind,
+  type RpcAnswer,
+  type RpcError,
+  type RpcId,
+} from './acp-message.ts';
+import { RPC_ERROR } from './acp-methods.ts';
+import { LineTooLongError } from './line-reader.ts';
 
 /** The agent answered a request with an error. */
 export class AgentRequestError extends Error {
@@ -31,7 +39,7 @@ export class AgentGoneError extends Error {
 export interface AgentInbox {
   readonly onNotification: (method: string, params: unknown) => Promise<void>;
   readonly onRequest: (id: RpcId, method: string, params: unknown) => Promise<void>;
-  readonly onNoise: (bytes: number) => void;
+  readonly onNoise: (noise: NoiseKind, bytes: number) => void;
 }
 
 /** The pipe to an agent. */
@@ -48,10 +56,13 @@ interface Pending {
   readonly onGone: () => void;
 }
 
-const METHOD_NOT_FOUND = -32_601;
-const INVALID_PARAMS = -32_602;
+// `1e20` is written out in full: no JSON grows by more than this when it is read and written again.
+const LARGEST_GROWTH = 5;
 const MAX_UNTAKEN_BYTES = 32 * 1024 * 1024;
-const UNTAKEN = { code: -32_603, message: 'Too many answers wait to be read; read them and ask again.' };
+const UNTAKEN: RpcError = {
+  code: RPC_ERROR.internal,
+  message: 'Too many answers wait to be read; read them and ask again.',
+};
 
 /**
  * JSON-RPC with an agent. Everything that arrives is handled one line after the other, answers included, so nothing overtakes
@@ -82,19 +93,33 @@ export class AcpConnection {
     }
   }
 
-  /** Sends a request; resolves with its result. `onResult` runs in wire order, before the next line is read. */
-  async request(method: string, params: JsonObject, onResult?: (result: unknown) => void): Promise<unknown> {
+  /**
+   * Sends a request; resolves with its result. `onResult` is called in wire order, before that; the next line is read once what it
+   * gives has settled. When it throws, so does the request.
+   */
+  async request(
+    method: string,
+    params: JsonObject,
+    onResult?: (result: unknown) => Promise<unknown> | void,
+  ): Promise<unknown> {
     return await new Promise((resolve, reject) => {
       this.send(
         method,
         params,
-        (answer) => {
+        async (answer) => {
           if (answer.kind === 'error') {
             reject(new AgentRequestError(method, answer.error));
             return;
           }
-          onResult?.(answer.result);
+          let settled;
+          try {
+            settled = onResult?.(answer.result);
+          } catch (error) {
+            reject(error);
+            return;
+          }
           resolve(answer.result);
+          await settled;
         },
         () => {
           reject(new AgentGoneError(method));
@@ -131,43 +156,56 @@ export class AcpConnection {
   /** Answers a request, or refuses it where the agent leaves so much unread that the answer would only add to it. */
   answer(id: RpcId, answer: RpcAnswer): void {
     if (answer.kind === 'error') this.#write({ id, error: { ...answer.error } });
-    else if (this.#wire.untakenBytes() > MAX_UNTAKEN_BYTES) this.#write({ id, error: UNTAKEN });
+    else if (this.#wire.untakenBytes() > MAX_UNTAKEN_BYTES) this.#write({ id, error: { ...UNTAKEN } });
     else this.#write({ id, result: answer.result });
   }
 
   refuseMethod(id: RpcId, method: string): void {
     this.#write({
       id,
-      error: { code: METHOD_NOT_FOUND, message: `Method not found: ${method.slice(0, 200)}` },
+      error: { code: RPC_ERROR.methodNotFound, message: `Method not found: ${method.slice(0, 200)}` },
     });
   }
 
   refuseParams(id: RpcId, message: string): void {
-    this.#write({ id, error: { code: INVALID_PARAMS, message } });
+    this.#write({ id, error: { code: RPC_ERROR.invalidParams, message } });
   }
 
   async #take(line: string, inbox: AgentInbox): Promise<void> {
     const message = readAgentMessage(line);
     switch (message.kind) {
       case 'notification':
+        assertFits(line, message.params);
         await inbox.onNotification(message.method, message.params);
         return;
       case 'request':
+        assertFits(line, message.params);
         await inbox.onRequest(message.id, message.method, message.params);
         return;
       case 'answer': {
         const pending = this.#pending.get(message.id);
         this.#pending.delete(message.id);
-        if (pending === undefined) inbox.onNoise(line.length);
+        if (message.answer.kind === 'result') assertFits(line, message.answer.result);
+        if (pending === undefined) inbox.onNoise('unknown_answer', line.length);
         else await pending.onAnswer(message.answer);
         return;
       }
       case 'noise':
-        if (line.trim() !== '') inbox.onNoise(line.length);
+        inbox.onNoise(message.noise, line.length);
+        return;
+      case 'blank':
     }
   }
 
   #write(message: JsonObject): void {
     this.#wire.writeLine(JSON.stringify({ jsonrpc: '2.0', ...message }));
+  }
+}
+
+/** What a line within the limit holds may be longer when it is written again, and no frame could carry it. */
+function assertFits(line: string, params: unknown): void {
+  if (line.length * LARGEST_GROWTH <= MAX_FRAME_BYTES) return;
+  if (Buffer.byteLength(JSON.stringify(params ?? null)) > MAX_FRAME_BYTES) {
+    throw new LineTooLongError(MAX_FRAME_BYTES);
   }
 }

@@ -8,6 +8,7 @@ import {
   type TurnOutcome,
 } from '@holdfast/control-protocol';
 import { isJsonObject, type RpcAnswer } from './acp-message.ts';
+import { readConfigOptions } from './session-choices.ts';
 
 const KIND_OF_STOP: ReadonlyMap<string, TurnOutcome['kind']> = new Map([
   ['cancelled', 'cancelled'],
@@ -33,13 +34,13 @@ export function outcomeOf(answer: RpcAnswer): TurnOutcome {
 /** The events of one session update: the update itself, untouched, and what it says about context and options. */
 export function updateEvents(update: JsonObject): CoveredEvent[] {
   const events: CoveredEvent[] = [{ type: 'session_update', update }];
-  const { sessionUpdate, size, used, configOptions } = update;
+  const { sessionUpdate, size, used } = update;
   if (sessionUpdate === 'usage_update' && isCount(size) && isCount(used)) {
     events.push({ type: 'context_window', size, used });
   }
-  if (sessionUpdate === 'config_option_update' && isListOfObjects(configOptions)) {
-    events.push({ type: 'session_config', options: configOptions });
-  }
+  const options =
+    sessionUpdate === 'config_option_update' ? readConfigOptions(update['configOptions']) : null;
+  if (options !== null) events.push({ type: 'session_config', options });
   return events;
 }
 
@@ -59,18 +60,32 @@ export function permissionResult(answer: PermissionAnswer): JsonObject {
     : { outcome: { outcome: 'cancelled' } };
 }
 
-/** Who an agent says it is, or undefined when its answer to `initialize` is none. */
-export function readAgentInfo(result: unknown): StartedAgent['agent'] | undefined {
+/** Who an agent says it is, and the ids of its ways to authenticate; undefined when its answer to `initialize` is none. */
+export function readAgentInfo(
+  result: unknown,
+): { readonly agent: StartedAgent['agent']; readonly authMethodIds: readonly string[] } | undefined {
   if (!isJsonObject(result)) return undefined;
-  const { protocolVersion, agentInfo, agentCapabilities } = result;
+  const { protocolVersion, agentInfo, agentCapabilities, authMethods } = result;
   if (typeof protocolVersion !== 'number' || !Number.isSafeInteger(protocolVersion)) return undefined;
   const info = isJsonObject(agentInfo) ? agentInfo : {};
   return {
-    name: textOrNull(info['name']),
-    version: textOrNull(info['version']),
-    protocolVersion,
-    capabilities: isJsonObject(agentCapabilities) ? agentCapabilities : {},
+    agent: {
+      name: textOrNull(info['name']),
+      version: textOrNull(info['version']),
+      protocolVersion,
+      capabilities: isJsonObject(agentCapabilities) ? agentCapabilities : {},
+    },
+    authMethodIds: (Array.isArray(authMethods) ? authMethods : [])
+      .map((method: unknown) => (isJsonObject(method) ? method['id'] : undefined))
+      .filter((id) => typeof id === 'string'),
   };
+}
+
+/** How an agent goes on with a conversation: `resume` does not tell its history again, `load` does; null when it cannot. */
+export function continuationOf(capabilities: JsonObject): 'resume' | 'load' | null {
+  const { sessionCapabilities, loadSession } = capabilities;
+  if (isJsonObject(sessionCapabilities) && isJsonObject(sessionCapabilities['resume'])) return 'resume';
+  return loadSession === true ? 'load' : null;
 }
 
 /** What the answer to `session/new` or `session/load` says; a load keeps the id it was asked for. */
@@ -88,17 +103,7 @@ export function readSession(
     providerSessionId,
     modes: isJsonObject(modes) ? modes : null,
     models: isJsonObject(models) ? models : null,
-    configOptions: isListOfObjects(configOptions) ? configOptions : null,
-  };
-}
-
-/** The event that tells of a model that was set, with the models that the session offered. */
-export function modelEvent(models: JsonObject | null, currentModelId: string): CoveredEvent {
-  const offered = models?.['availableModels'];
-  return {
-    type: 'session_model',
-    currentModelId,
-    availableModels: isListOfObjects(offered) ? offered : [],
+    configOptions: readConfigOptions(configOptions),
   };
 }
 
@@ -114,10 +119,6 @@ export function attachmentAttempt(mcpServer: JsonObject): ExcludedEvent {
 
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-}
-
-function isListOfObjects(value: unknown): value is JsonObject[] {
-  return Array.isArray(value) && value.every(isJsonObject);
 }
 
 function textOrNull(value: unknown): string | null {

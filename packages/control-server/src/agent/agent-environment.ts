@@ -3,6 +3,8 @@ const PASSED_ON = new Set(['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', '
 /** By these two an agent, and whatever it started, is recognised as part of an instance of a server. */
 export const INSTANCE_MARK = 'HOLDFAST_INSTANCE_ID';
 export const SERVER_MARK = 'HOLDFAST_SERVER_ID';
+/** How the name of every mark begins. */
+export const MARK_PREFIX = 'HOLDFAST_';
 
 /** The part of the server's own environment that its agents may see: where things are and in which language to speak. */
 export function baseEnvironment(own: Readonly<Record<string, string | undefined>>): Record<string, string> {

@@ -17,18 +17,25 @@ export interface AgentProcessOptions {
   readonly clock: Clock;
 }
 
-// A descendant may hold the agent's pipe open for ever: after the exit, silence of this length counts as the end.
+// A descendant may hold the agent's pipe open for ever: after the exit, silence of this length counts as the end,
 const SILENCE_AFTER_EXIT_MS = 500;
+// and so does more than the pipe can have held of the agent itself.
+const BYTES_AFTER_EXIT = 4 * 1024 * 1024;
 
 /** The process of an agent: leader of a session of its own, spoken to through its pipes. */
 export class AgentProcess {
   readonly pid: number;
   /** Settles when the process has ended. Never rejects. */
   readonly exited: Promise<Exit>;
+  /** Settles when it has closed its end of its stdin, which shows at the first write. Never rejects. */
+  readonly inputBroken: Promise<void>;
+  /** Settles when all of its stderr has been read; others may hold it open. Never rejects. */
+  readonly stderrEnd: Promise<void>;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #clock: Clock;
   #hasExited = false;
   #isWaiting = false;
+  #bytesAfterExit = 0;
   #cancelSilence = (): void => undefined;
 
   private constructor(child: ChildProcessWithoutNullStreams, pid: number, options: AgentProcessOptions) {
@@ -42,9 +49,16 @@ export class AgentProcess {
       this.#watchSilence();
       resolve({ code, signal });
     });
-    // Writing to an agent that has ended, or reading from it, is no news: its exit is.
-    for (const stream of [child, child.stdin, child.stdout, child.stderr])
-      stream.on('error', () => undefined);
+    // Reading from an agent that has ended is no news: its exit is.
+    for (const stream of [child, child.stdout, child.stderr]) stream.on('error', () => undefined);
+    this.inputBroken = new Promise((settle) => {
+      child.stdin.on('error', () => {
+        settle();
+      });
+    });
+    this.stderrEnd = new Promise((resolveEnd) => {
+      child.stderr.once('close', resolveEnd);
+    });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       options.stderr.add(text);
     });
@@ -75,9 +89,11 @@ export class AgentProcess {
         this.#isWaiting = true;
         this.#watchSilence();
       },
-      onChunk: () => {
+      onChunk: (bytes) => {
         this.#isWaiting = false;
         this.#cancelSilence();
+        if (this.#hasExited) this.#bytesAfterExit += bytes;
+        if (this.#bytesAfterExit > BYTES_AFTER_EXIT) this.#child.stdout.destroy();
       },
     });
   }

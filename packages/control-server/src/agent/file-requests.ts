@@ -2,14 +2,10 @@ import type { JsonObject } from '@holdfast/control-protocol';
 import { FileAccessError } from '../workspace/file-access-error.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { isJsonObject, type RpcAnswer, type RpcError } from './acp-message.ts';
-import { FROM_AGENT } from './acp-methods.ts';
+import { FROM_AGENT, RPC_ERROR } from './acp-methods.ts';
 
 /** The files that an agent may ask for; all of it rejects with `FileAccessError`. */
 export type AgentFiles = Pick<Workspace, 'readText' | 'writeText'>;
-
-const INVALID_PARAMS = -32_602;
-const RESOURCE_NOT_FOUND = -32_002;
-const INTERNAL = -32_603;
 
 /** Whether a request of an agent is about a file. */
 export function isFileRequest(method: string): boolean {
@@ -26,10 +22,15 @@ export async function answerFileRequest(
     const fields = isJsonObject(params) ? params : {};
     const result =
       method === FROM_AGENT.readTextFile ? await read(files, fields) : await write(files, fields);
-    return result === null ? failed(INVALID_PARAMS, SHAPES[method] ?? '') : { kind: 'result', result };
+    return result === null
+      ? failed(RPC_ERROR.invalidParams, SHAPES[method] ?? '')
+      : { kind: 'result', result };
   } catch (error) {
-    if (!(error instanceof FileAccessError)) return failed(INTERNAL, 'The file system failed.');
-    return failed(error.code === 'not_found' ? RESOURCE_NOT_FOUND : INVALID_PARAMS, error.message);
+    if (!(error instanceof FileAccessError)) return failed(RPC_ERROR.internal, 'The file system failed.');
+    return failed(
+      error.code === 'not_found' ? RPC_ERROR.resourceNotFound : RPC_ERROR.invalidParams,
+      error.message,
+    );
   }
 }
 

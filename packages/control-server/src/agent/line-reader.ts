@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 
 /** A line was longer than allowed; nothing after it was read. */
-class LineTooLongError extends Error {
+export class LineTooLongError extends Error {
   override readonly name = 'LineTooLongError';
   readonly code = 'line_too_long';
   readonly maxBytes: number;
@@ -15,7 +15,7 @@ class LineTooLongError extends Error {
 /** What a reader says about its waiting, so that a pipe that nobody writes to any more can be given up. */
 export interface ReadWatch {
   readonly onWaiting: () => void;
-  readonly onChunk: () => void;
+  readonly onChunk: (bytes: number) => void;
 }
 
 const LINE_FEED = 0x0a;
@@ -46,7 +46,7 @@ export async function* readLines(
   };
   watch.onWaiting();
   for await (const chunk of chunksOf(stream)) {
-    watch.onChunk();
+    watch.onChunk(chunk.length);
     let start = 0;
     for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
       keep(chunk.subarray(start, end));

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { MARK_PREFIX } from './agent-environment.ts';
 
 /** One process at one moment. Pid and start time together name it for good; a pid alone does not. */
 export interface ProcessEntry {
@@ -11,9 +12,59 @@ export interface ProcessEntry {
   readonly startTime: string;
 }
 
-/** Every process of this machine that has not ended, from `/proc` on Linux and from `ps` elsewhere. */
-export async function listProcesses(): Promise<readonly ProcessEntry[]> {
-  return process.platform === 'linux' ? listFromProc() : await listFromPs();
+/** The processes of this machine as they were at one moment. */
+export interface ProcessSnapshot {
+  /** Every one that had not ended, from `/proc` on Linux and from `ps` elsewhere. */
+  readonly all: readonly ProcessEntry[];
+  /** Those that were started with all of these marks, as `NAME=value`. Known on Linux only; elsewhere none. */
+  startedWith(marks: readonly string[]): readonly ProcessEntry[];
+}
+
+let coming: Promise<ProcessSnapshot> | undefined;
+
+/**
+ * Takes a snapshot after the call. Calls of one turn of the event loop share it: when hundreds of agents are stopped at the same time,
+ * a look at all processes for each of them would hold up everything else for the better part of a minute.
+ */
+export async function takeSnapshot(): Promise<ProcessSnapshot> {
+  coming ??= nextTurn().then(async () => {
+    coming = undefined;
+    return snapshotOf(process.platform === 'linux' ? listFromProc() : await listFromPs());
+  });
+  return await coming;
+}
+
+async function nextTurn(): Promise<void> {
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+function snapshotOf(all: readonly ProcessEntry[]): ProcessSnapshot {
+  /** By mark, read when it is first asked for. */
+  let byMark: ReadonlyMap<string, readonly ProcessEntry[]> | undefined;
+  return {
+    all,
+    startedWith(marks) {
+      byMark ??= process.platform === 'linux' ? environmentsOf(all) : new Map();
+      const [first = [], ...others] = marks.map((mark) => byMark?.get(mark) ?? []);
+      return first.filter((entry) => others.every((entries) => entries.includes(entry)));
+    },
+  };
+}
+
+/** The marks that processes carry in the environment they were started with. */
+function environmentsOf(all: readonly ProcessEntry[]): ReadonlyMap<string, readonly ProcessEntry[]> {
+  const byMark = new Map<string, ProcessEntry[]>();
+  for (const entry of all) {
+    for (const mark of readProc(entry.pid, 'environ')?.split('\0') ?? []) {
+      if (!mark.startsWith(MARK_PREFIX)) continue;
+      const carriers = byMark.get(mark);
+      if (carriers === undefined) byMark.set(mark, [entry]);
+      else if (!carriers.includes(entry)) carriers.push(entry);
+    }
+  }
+  return byMark;
 }
 
 /** One process, or undefined when it has ended. */
@@ -33,15 +84,6 @@ export function descendantsOf(pid: number, all: readonly ProcessEntry[]): readon
     open.push(...children.map((child) => child.pid));
   }
   return found;
-}
-
-/** The processes that were started with all of these `NAME=value` pairs. Known on Linux only; elsewhere none. */
-export function startedWith(pairs: readonly string[], all: readonly ProcessEntry[]): readonly ProcessEntry[] {
-  if (process.platform !== 'linux') return [];
-  return all.filter(({ pid }) => {
-    const environment = readProc(pid, 'environ')?.split('\0') ?? [];
-    return pairs.every((pair) => environment.includes(pair));
-  });
 }
 
 /** Those of the given processes that are still the same ones. */

@@ -1,10 +1,13 @@
 import { InstanceStatus, type Instance } from '@holdfast/control-protocol';
 import type { OpenMetricsContentType } from 'prom-client';
+import type { JournalFigures } from '../journal/journal-counters.ts';
 import type { RequestCounts } from './request-counts.ts';
 
 /** What the metrics are made of. */
 export interface MetricSources {
   readonly instances: readonly Instance[];
+  /** What the journal of each instance has been through, by the instance's id. */
+  readonly journals: ReadonlyMap<string, JournalFigures>;
   readonly requests: RequestCounts;
   /** RFC 3339. */
   readonly startedAt: string;
@@ -71,6 +74,20 @@ export async function renderMetrics(sources: MetricSources): Promise<string> {
   });
   for (const { instanceId, journal } of sources.instances) {
     events.inc({ instance_id: instanceId }, journal.nextSeq - 1);
+  }
+  const perJournal = (name: string, help: string, ...labelNames: readonly string[]) =>
+    new Counter({ name, help, labelNames: ['instance_id', ...labelNames], registers });
+  const pauses = perJournal('holdfast_journal_pauses', 'How often producers had to wait for room.');
+  const pausedSeconds = perJournal('holdfast_journal_paused_seconds', 'How long they waited.');
+  const dropped = perJournal(
+    'holdfast_journal_dropped_events',
+    'Events of the classes that may be lost, of which nobody was told.',
+    'type',
+  );
+  for (const [instance_id, figures] of sources.journals) {
+    pauses.inc({ instance_id }, figures.pauses);
+    pausedSeconds.inc({ instance_id }, figures.pausedMs / 1000);
+    for (const [type, count] of Object.entries(figures.dropped)) dropped.inc({ instance_id, type }, count);
   }
   const requests = new Counter({
     name: 'holdfast_http_requests',

@@ -17,6 +17,7 @@ import { fileHandlers } from './handlers/file-handlers.ts';
 import { instanceHandlers } from './handlers/instance-handlers.ts';
 import { metricsHandlers } from './handlers/metrics-handlers.ts';
 import { ownershipHandlers } from './handlers/ownership-handlers.ts';
+import { sessionHandlers } from './handlers/session-handlers.ts';
 import { bearerOf, checkOrigin } from './origin-gate.ts';
 import { parseBody, readBody } from './read-body.ts';
 import { EVENTS_ROUTE, matchRoute, parsePlaces, parseQuery } from './routes.ts';
@@ -26,6 +27,7 @@ const HANDLERS: Handlers<OperationName> = {
   ...ownershipHandlers,
   ...instanceHandlers,
   ...agentHandlers,
+  ...sessionHandlers,
   ...fileHandlers,
   ...metricsHandlers,
 };

@@ -85,9 +85,11 @@ export class EventSocket implements InstanceStream {
     if (!this.#isSending) void this.#sendAll();
   }
 
-  onLossy(eventJson: string): void {
+  onLossy(eventJson: string): boolean {
     // Nobody may count on these: with a slow peer they are let go.
-    if (this.#isOpen && !this.#isSending) this.#socket.send(`{"type":"lossy","event":${eventJson}}`);
+    if (!this.#isOpen || this.#isSending) return false;
+    this.#socket.send(`{"type":"lossy","event":${eventJson}}`);
+    return true;
   }
 
   close(why: StreamCloseReason): void {

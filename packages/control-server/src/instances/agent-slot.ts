@@ -1,24 +1,21 @@
 import {
   ControlError,
-  type CreateInstance,
   type InstanceStatus,
+  type RepairedRuntime,
   type StartAgent,
   type StartedAgent,
 } from '@holdfast/control-protocol';
-import { agentEnvironment } from '../agent/agent-environment.ts';
 import type { AgentListener } from '../agent/agent-listener.ts';
 import type { Exit } from '../agent/agent-process.ts';
-import type { Agent } from '../agent/agent.ts';
+import type { Agent, AgentFault } from '../agent/agent.ts';
 import { StderrTail } from '../agent/stderr-tail.ts';
 import { within } from '../ports/clock.ts';
-import type { InstanceSurroundings } from './surroundings.ts';
-import { attemptStart, type ReadyAgent } from './start-agent.ts';
+import { AttemptGate } from './attempt-gate.ts';
+import { environmentOf, launchAgent, type AgentOwner } from './launch-agent.ts';
+import { StartAbortedError } from './start-failure.ts';
 
 /** What the place of an agent needs from its instance. */
-export interface AgentSlotOptions {
-  readonly surroundings: InstanceSurroundings;
-  readonly instanceId: string;
-  readonly created: Pick<CreateInstance, 'workspacePath' | 'environment'>;
+export interface AgentSlotOptions extends AgentOwner {
   readonly listener: AgentListener;
   /** The agent is about to be stopped: its turn should end in its own words, if it finds some soon. */
   readonly onStopping: () => Promise<void>;
@@ -31,13 +28,15 @@ export interface EndedAgent extends Exit {
   readonly expected: boolean;
   /** Its last lines on stderr. */
   readonly stderr: string[];
-  /** Why its output was given up, or null when it came to its own end. */
-  readonly protocolError: string | null;
+  /** Why the server ended it on its own account, or null when it did not. */
+  readonly fault: AgentFault | null;
 }
 
 type AgentState =
   | { readonly kind: 'none'; readonly status: 'idle' | 'failed' }
   | { readonly kind: 'starting'; readonly abort: AbortController; readonly over: Promise<unknown> }
+  /** No agent, and none is started meanwhile. */
+  | { readonly kind: 'repairing'; readonly abort: AbortController; readonly over: Promise<unknown> }
   | { readonly kind: 'ready'; readonly agent: Agent }
   | { readonly kind: 'ending'; readonly agent: Agent; readonly end: AgentEnd };
 
@@ -50,6 +49,8 @@ interface AgentEnd {
 
 // An agent's last output is awaited this long before a stop is answered; with a full journal it comes later.
 const LAST_OUTPUT_MS = 2000;
+// What a crashed agent left is gone this long after the grace, unless its output waits for room in the journal.
+const CLEARING_LIMIT_MS = 10_000;
 const EXIT_STDERR_LINES = 20;
 const UNKNOWN_EXIT: Exit = { code: null, signal: null };
 
@@ -58,9 +59,12 @@ export class AgentSlot {
   readonly #options: AgentSlotOptions;
   #state: AgentState = { kind: 'none', status: 'idle' };
   #stderr = new StderrTail();
+  readonly #gate: AttemptGate;
+  #isClosed = false;
 
   constructor(options: AgentSlotOptions) {
     this.#options = options;
+    this.#gate = new AttemptGate(options.listener);
   }
 
   /** What the agent is, seen from outside; `ready` says nothing about turns. */
@@ -68,6 +72,8 @@ export class AgentSlot {
     switch (this.#state.kind) {
       case 'none':
         return this.#state.status;
+      case 'repairing':
+        return 'idle';
       case 'starting':
         return 'starting';
       case 'ready':
@@ -94,15 +100,18 @@ export class AgentSlot {
 
   /** Starts an agent; resolves when it is ready for prompts. A failed start leaves the place empty. */
   async start(start: StartAgent): Promise<StartedAgent> {
-    if (this.#state.kind !== 'none') {
-      throw new ControlError(
-        'agent_already_running',
-        `Instance ${this.#options.instanceId} has an agent (${this.status}); stop it first.`,
-      );
+    await this.#untilCleared();
+    if (this.#isClosed) {
+      throw new ControlError('instance_not_found', `Instance ${this.#options.instanceId} is being stopped.`);
     }
+    this.#refuseWhenTaken();
     this.#stderr = new StderrTail();
     const abort = new AbortController();
-    const attempt = this.#attempt(start, abort.signal);
+    const attempt = launchAgent(this.#options, start, {
+      stderr: this.#stderr,
+      listener: this.#gate.open(),
+      signal: abort.signal,
+    });
     this.#state = { kind: 'starting', abort, over: attempt.catch(() => undefined) };
     try {
       const { agent, started } = await attempt;
@@ -113,15 +122,39 @@ export class AgentSlot {
       });
       return started;
     } catch (error) {
+      this.#gate.close();
       this.#state = { kind: 'none', status: 'idle' };
       throw error;
+    }
+  }
+
+  /** Removes npm's installed copy of a package, in the place of the agent: while that goes on no agent is started. */
+  async repairRuntime(packageSpec: string): Promise<RepairedRuntime> {
+    this.#refuseWhenTaken();
+    const { npmRuntimes } = this.#options.surroundings;
+    const { instanceId } = this.#options;
+    const abort = new AbortController();
+    const environment = environmentOf(this.#options);
+    const repair = npmRuntimes.repair({ instanceId, packageSpec, environment, signal: abort.signal });
+    const before = this.#state;
+    this.#state = { kind: 'repairing', abort, over: repair.catch(() => undefined) };
+    try {
+      return await repair;
+    } catch (error) {
+      if (!abort.signal.aborted) throw error;
+      throw new ControlError(
+        'agent_not_running',
+        `The repair of the runtime of instance ${instanceId} was given up: its agent was stopped meanwhile.`,
+      );
+    } finally {
+      this.#state = before;
     }
   }
 
   /** Stops the agent and all it started; resolves with how it ended once no process is left. */
   async stop(): Promise<Exit> {
     const wasEmpty = this.#state.kind === 'none';
-    await this.#abortStart();
+    await this.#giveUp();
     if (wasEmpty) throw this.#notRunning();
     if (this.#state.kind === 'ready') this.#beginEnd(this.#state.agent, this.#stopInOrder(this.#state.agent));
     if (this.#state.kind !== 'ending') return UNKNOWN_EXIT;
@@ -136,44 +169,36 @@ export class AgentSlot {
    * for room in the journal does not hold up its own end.
    */
   async clear(releaseProducers: () => void): Promise<void> {
+    this.#isClosed = true;
     if (this.#state.kind === 'starting') releaseProducers();
-    await this.#abortStart();
+    await this.#giveUp();
     const state = this.#state;
     if (state.kind === 'ready') this.#beginEnd(state.agent, this.#stopInOrder(state.agent, releaseProducers));
     else releaseProducers();
     if (this.#state.kind === 'ending') await this.#state.end.over;
   }
 
-  async #abortStart(): Promise<void> {
-    if (this.#state.kind !== 'starting') return;
-    this.#state.abort.abort();
+  /** The end of an agent that ended by itself is told before what it left is gone; who starts another then waits for that. */
+  async #untilCleared(): Promise<void> {
+    if (this.#state.kind !== 'ending' || this.#state.end.expected) return;
+    const { clock, stopGraceMs } = this.#options.surroundings;
+    await within(clock, stopGraceMs + CLEARING_LIMIT_MS, this.#state.end.over);
+  }
+
+  /** Ends a start or a repair that is under way. */
+  async #giveUp(): Promise<void> {
+    if (!('abort' in this.#state)) return;
+    this.#state.abort.abort(new StartAbortedError());
     await this.#state.over;
   }
 
-  async #attempt(start: StartAgent, signal: AbortSignal): Promise<ReadyAgent> {
-    const { surroundings, instanceId, created, listener } = this.#options;
-    const { clock, log, serverId, baseEnvironment, startBudgets, stopGraceMs } = surroundings;
-    const environment = agentEnvironment({
-      base: baseEnvironment,
-      own: created.environment,
-      serverId,
-      instanceId,
-    });
-    return await attemptStart(
-      {
-        clock,
-        log,
-        cwd: created.workspacePath,
-        environment,
-        serverId,
-        instanceId,
-        stderr: this.#stderr,
-        listener,
-        stopGraceMs,
-      },
-      start,
-      { budgets: startBudgets, signal },
-    );
+  #refuseWhenTaken(): void {
+    if (this.#state.kind === 'none') return;
+    const why =
+      this.#state.kind === 'repairing'
+        ? 'repairs the runtime of its agent; wait for that'
+        : `has an agent (${this.status}); stop it first`;
+    throw new ControlError('agent_already_running', `Instance ${this.#options.instanceId} ${why}.`);
   }
 
   #beginEnd(agent: Agent, end: AgentEnd): void {
@@ -214,15 +239,15 @@ export class AgentSlot {
   /** Hands the end on, in the order in which it belongs into the journal; does not wait for room there. */
   async #settle(agent: Agent, exit: Exit, expected: boolean): Promise<void> {
     const { surroundings, instanceId, onEnded } = this.#options;
-    const output = await agent.outputEnd;
+    await agent.outputEnd;
     const stderr = this.#stderr.read().lines.slice(-EXIT_STDERR_LINES);
-    const protocolError = output.kind === 'broken' ? output.message : null;
-    onEnded({ ...exit, expected, stderr, protocolError });
+    onEnded({ ...exit, expected, stderr, fault: agent.fault });
     surroundings.log.info({ instanceId, ...exit, expected }, 'an agent has ended');
   }
 
   #empty(agent: Agent, status: 'idle' | 'failed'): void {
     agent.release();
+    this.#options.surroundings.npmRuntimes.left(this.#options.instanceId);
     this.#state = { kind: 'none', status };
   }
 

@@ -1,25 +1,29 @@
 import {
   ControlError,
-  type CoveredEvent,
   type CreateInstance,
   type Instance as InstanceDescription,
   type Prompt,
   type Reconstruction,
+  type RepairedRuntime,
+  type SessionChoice,
   type StartAgent,
   type StartedAgent,
 } from '@holdfast/control-protocol';
-import type { AgentListener } from '../agent/agent-listener.ts';
 import type { Exit } from '../agent/agent-process.ts';
 import type { LogFacts } from '../diagnostics/log.ts';
-import { Journal, JournalStoppedError, type JournalReader } from '../journal/journal.ts';
+import { MAX_UNACKNOWLEDGED_BYTES } from '../journal/capacity.ts';
+import { Journal, type JournalReader } from '../journal/journal.ts';
+import { publishUnlessStopped } from '../journal/publish-unless-stopped.ts';
 import { Permissions } from '../permissions/permissions.ts';
 import { within } from '../ports/clock.ts';
 import { Turns } from '../turns/turns.ts';
 import { Workspace } from '../workspace/workspace.ts';
 import { Activity } from './activity.ts';
 import { AgentSlot, type EndedAgent } from './agent-slot.ts';
+import { choiceFailure } from './choice-failure.ts';
 import { exitOutcome } from './exit-outcome.ts';
 import { isIdle } from './idle-rule.ts';
+import { listenToAgent } from './listen-to-agent.ts';
 import type { InstanceSurroundings } from './surroundings.ts';
 
 /** The event stream of an instance, as far as the instance ends it. */
@@ -56,7 +60,14 @@ export class Instance {
     this.#activity = new Activity(clock);
     this.#workspaceSourceRoots = created.workspaceSourceRoots;
     const nextId = (): string => `${serverId}-${String(nextNumber())}`;
-    this.journal = new Journal({ clock, detachedLimit: detachedEventLimit });
+    this.journal = new Journal({
+      clock,
+      detachedLimit: detachedEventLimit,
+      maxBytes: MAX_UNACKNOWLEDGED_BYTES,
+      onFirstDropped: (type) => {
+        this.#info({ type }, 'an event that may be lost was let go; more of its kind are only counted');
+      },
+    });
     this.turns = new Turns({ clock, journal: this.journal, nextTurnId: nextId });
     this.permissions = new Permissions({ clock, journal: this.journal, nextRequestId: nextId });
     this.workspace = new Workspace(() => ({
@@ -67,7 +78,13 @@ export class Instance {
       surroundings,
       instanceId,
       created,
-      listener: this.#listener(),
+      listener: listenToAgent({
+        journal: this.journal,
+        turns: this.turns,
+        permissions: this.permissions,
+        activity: this.#activity,
+        files: this.workspace,
+      }),
       onStopping: async () => {
         await this.#cancelLastTurn();
       },
@@ -120,17 +137,48 @@ export class Instance {
 
   /** Starts an agent; resolves when it is ready for prompts. A failed start leaves the instance idle. */
   async startAgent(start: StartAgent): Promise<StartedAgent> {
-    if (this.#stopping !== null) {
-      throw new ControlError('instance_not_found', `Instance ${this.instanceId} is being stopped.`);
+    this.#refuseWhenStopping();
+    try {
+      const started = await this.#slot.start(start);
+      this.#providerSessionId = started.session.providerSessionId;
+      if (this.#slot.status === 'ready') {
+        const agent = this.#slot.ready();
+        this.turns.own.agentReady(() => {
+          agent.cancelTurn();
+        });
+      }
+      return started;
+    } catch (error) {
+      // What an agent asked before it failed, nobody waits for any more.
+      if (this.#slot.status === 'idle') void this.permissions.cancelAll('agent_exited');
+      throw error;
     }
-    const started = await this.#slot.start(start);
-    this.#providerSessionId = started.session.providerSessionId;
-    return started;
+  }
+
+  /** Removes npm's installed copy of a package, as the instance's agent has it; there must be no agent. */
+  async repairRuntime(packageSpec: string): Promise<RepairedRuntime> {
+    this.#refuseWhenStopping();
+    try {
+      return await this.#slot.repairRuntime(packageSpec);
+    } catch (error) {
+      this.#refuseWhenStopping();
+      throw error;
+    }
   }
 
   /** Stops the agent and all it started; the instance, its events and its outcomes stay. */
   async stopAgent(): Promise<Exit> {
     return await this.#slot.stop();
+  }
+
+  /** Chooses mode, model or an option of the session; throws the `ControlError` that says why that is not done. */
+  async choose(choice: SessionChoice): Promise<void> {
+    const agent = this.#slot.ready();
+    try {
+      await agent.choose(choice);
+    } catch (error) {
+      throw choiceFailure(error, choice);
+    }
   }
 
   /** Accepts a prompt; the answer is the id of its turn. */
@@ -139,7 +187,7 @@ export class Instance {
     const turn = this.turns.accept(promptGeneration, {
       prompt: ({ turnId }) => {
         agent.prompt(content, async (outcome) => {
-          const isFirst = await this.turns.settle(turnId, outcome);
+          const isFirst = await this.turns.answered(turnId, outcome);
           if (!isFirst) this.#info({ turnId }, 'a late answer to a prompt was dropped');
         });
       },
@@ -188,7 +236,8 @@ export class Instance {
       {
         attached: this.#stream !== null,
         requestsInFlight: this.#activity.requestsInFlight,
-        turnActive: this.turns.active !== null,
+        // Work of its own counts by what it says: nobody would end one that fell silent.
+        turnActive: this.turns.isPrompted,
         quietMs: this.#activity.quietMs,
       },
       idleTimeoutMs,
@@ -206,32 +255,17 @@ export class Instance {
     await this.#stopping;
   }
 
+  #refuseWhenStopping(): void {
+    if (this.#stopping === null) return;
+    throw new ControlError('instance_not_found', `Instance ${this.instanceId} is being stopped.`);
+  }
+
   async #stop(): Promise<void> {
     await this.#slot.clear(() => {
       this.journal.stop();
     });
     this.turns.stop();
     this.#stream?.close('instanceStopped');
-  }
-
-  #listener(): AgentListener {
-    return {
-      publish: async (event) => {
-        this.#activity.touch();
-        await this.#publish(event);
-      },
-      publishLossy: (event) => {
-        this.journal.publishLossy(event);
-      },
-      permissionAsked: async (asked, onOpened) => {
-        this.#activity.touch();
-        await this.permissions.ask({ ...asked, turnId: this.turns.active?.turnId ?? null }, onOpened);
-      },
-      permissionWithdrawn: async (requestId) => {
-        await this.permissions.cancel(requestId, 'agent_withdrew');
-      },
-      files: this.workspace,
-    };
   }
 
   async #cancelLastTurn(): Promise<void> {
@@ -244,28 +278,14 @@ export class Instance {
   // Nothing here waits for room: the journal takes events in the order in which they were handed to it.
   #agentEnded(ended: EndedAgent): void {
     const { active } = this.turns;
-    const { code, signal, stderr, expected, protocolError } = ended;
-    if (protocolError !== null) {
+    const { code, signal, stderr, expected, fault } = ended;
+    if (fault !== null) {
       const promptGeneration = active?.promptGeneration ?? 0;
-      void this.#publish({
-        type: 'agent_error',
-        code: 'agent_protocol_error',
-        message: protocolError,
-        promptGeneration,
-      });
+      void publishUnlessStopped(this.journal, { type: 'agent_error', ...fault, promptGeneration });
     }
-    if (active !== null) void this.turns.settle(active.turnId, exitOutcome(ended));
+    this.turns.agentEnded(exitOutcome(ended), expected);
     void this.permissions.cancelAll('agent_exited');
-    void this.#publish({ type: 'agent_exited', code, signal, stderr, expected });
-  }
-
-  async #publish(event: CoveredEvent): Promise<void> {
-    try {
-      await this.journal.publish(event);
-    } catch (error) {
-      // The instance stops: its undelivered events go with it.
-      if (!(error instanceof JournalStoppedError)) throw error;
-    }
+    void publishUnlessStopped(this.journal, { type: 'agent_exited', code, signal, stderr, expected });
   }
 
   #status(): InstanceDescription['status'] {

@@ -2,9 +2,14 @@ import type { StartAgent, StartedAgent } from '@holdfast/control-protocol';
 import { AgentGoneError } from '../agent/acp-connection.ts';
 import type { Exit } from '../agent/agent-process.ts';
 import { Agent, type AgentOptions } from '../agent/agent.ts';
-import { AgentProtocolError } from '../agent/open-session.ts';
-import type { Clock } from '../ports/clock.ts';
-import { StartAbortedError, StartTimeoutError, startFailure, type StartPhase } from './start-failure.ts';
+import { pause, type Clock } from '../ports/clock.ts';
+import {
+  AgentFaultError,
+  StartAbortedError,
+  StartTimeoutError,
+  startFailure,
+  type StartPhase,
+} from './start-failure.ts';
 
 /** How long an agent has to answer `initialize`, and how long to open its session: heavy agents take seconds of CPU. */
 export interface StartBudgets {
@@ -31,20 +36,29 @@ export async function attemptStart(
 ): Promise<ReadyAgent> {
   let phase: StartPhase = 'spawn';
   let agent: Agent | null = null;
+  const over = new AbortController();
   const deadline = new PhaseDeadline(options.clock, limits.signal);
   try {
     agent = await Agent.launch(options, start);
-    deadline.restart(limits.budgets.initializeMs);
+    deadline.restart(start.startBudgetMs ?? limits.budgets.initializeMs);
     const opening = agent.open(start, (next) => {
       phase = next;
-      if (next === 'session') deadline.restart(limits.budgets.sessionMs);
+      // A budget of the agent's own covers its whole start.
+      if (next === 'session' && start.startBudgetMs === undefined) deadline.restart(limits.budgets.sessionMs);
     });
-    const started = await Promise.race([opening, deadline.passed, brokenOutput(agent)]);
+    const started = await Promise.race([
+      opening,
+      deadline.passed,
+      blamed(agent),
+      lostProcess(agent, options.clock, over.signal),
+    ]);
     return { agent, started };
   } catch (error) {
     const exit = agent === null ? null : await endFailed(agent, error);
-    throw startFailure(error, phase, exit);
+    const fault = agent?.fault ?? null;
+    throw startFailure(fault === null ? error : new AgentFaultError(fault), phase, exit);
   } finally {
+    over.abort();
     deadline.cancel();
   }
 }
@@ -53,15 +67,26 @@ export async function attemptStart(
 async function endFailed(agent: Agent, error: unknown): Promise<Exit | null> {
   const exit = error instanceof AgentGoneError ? await agent.exit() : agent.knownExit;
   await agent.end();
+  await agent.stderrRead();
   agent.release();
   return exit;
 }
 
-/** Rejects when the agent's output breaks; an output that merely ends fails the request that waits for it. */
-async function brokenOutput(agent: Agent): Promise<never> {
-  const end = await agent.outputEnd;
-  if (end.kind === 'broken') throw new AgentProtocolError(end.message);
+/** Rejects when the agent is given up; an output that merely ends fails the request that waits for it. */
+async function blamed(agent: Agent): Promise<never> {
+  await agent.outputEnd;
+  if (agent.fault !== null) throw new AgentFaultError(agent.fault);
   return await new Promise<never>(() => undefined);
+}
+
+// Longer than the silence after which the output of an agent that has ended counts as read.
+const OUTPUT_AFTER_EXIT_MS = 2000;
+
+/** Rejects when the process has ended and its output has not: what it left running talks on, and that is no agent. */
+async function lostProcess(agent: Agent, clock: Clock, over: AbortSignal): Promise<never> {
+  await agent.ended;
+  await pause(clock, OUTPUT_AFTER_EXIT_MS, over);
+  throw new AgentGoneError('its start');
 }
 
 /** Rejects when the phase takes too long or the start is to be given up. */

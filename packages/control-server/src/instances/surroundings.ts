@@ -1,4 +1,5 @@
 import type { Log } from '../diagnostics/log.ts';
+import type { NpmRuntimes } from '../npm-runtime/npm-runtimes.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { StartBudgets } from './start-agent.ts';
 
@@ -9,6 +10,7 @@ export interface InstanceSurroundings {
   readonly serverId: string;
   readonly detachedEventLimit: number;
   readonly baseEnvironment: Readonly<Record<string, string>>;
+  readonly npmRuntimes: NpmRuntimes;
   readonly startBudgets: StartBudgets;
   /** Time between SIGTERM and SIGKILL, in milliseconds. */
   readonly stopGraceMs: number;

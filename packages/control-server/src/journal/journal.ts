@@ -1,6 +1,7 @@
 import { STREAM_WINDOW_EVENTS, type CoveredEvent, type ExcludedEvent } from '@holdfast/control-protocol';
 import type { Clock } from '../ports/clock.ts';
-import { MAX_UNACKNOWLEDGED_BYTES, hasRoom } from './capacity.ts';
+import { hasRoom } from './capacity.ts';
+import { JournalCounters, type JournalFigures } from './journal-counters.ts';
 
 /** An event in its place; `json` is the `SequencedEvent` as it goes on the wire, `bytes` the size of its event. */
 export interface JournalEntry {
@@ -46,8 +47,19 @@ interface Waiter {
 export interface JournalReader {
   /** There is something new to read. */
   readonly onAppended: () => void;
-  /** An event of an excluded class, as JSON; it is kept nowhere. */
-  readonly onLossy: (eventJson: string) => void;
+  /** An event of an excluded class, as JSON, which is kept nowhere; false when it was let go. */
+  readonly onLossy: (eventJson: string) => boolean;
+}
+
+/** What a journal is made with. */
+export interface JournalOptions {
+  readonly clock: Clock;
+  /** How many unacknowledged events it takes while it has no reader. */
+  readonly detachedLimit: number;
+  /** How many bytes of them it takes, with a reader or without. */
+  readonly maxBytes: number;
+  /** The first event of an excluded class is let go; the others of its class are only counted. */
+  readonly onFirstDropped: (type: ExcludedEvent['type']) => void;
 }
 
 /**
@@ -57,6 +69,8 @@ export interface JournalReader {
 export class Journal {
   readonly #clock: Clock;
   readonly #detachedLimit: number;
+  readonly #maxBytes: number;
+  readonly #counters: JournalCounters;
   #entries: JournalEntry[] = [];
   #bytes = 0;
   #nextSeq = 1;
@@ -64,9 +78,11 @@ export class Journal {
   #reader: JournalReader | null = null;
   #stopped = false;
 
-  constructor(options: { readonly clock: Clock; readonly detachedLimit: number }) {
-    this.#clock = options.clock;
-    this.#detachedLimit = options.detachedLimit;
+  constructor({ clock, detachedLimit, maxBytes, onFirstDropped }: JournalOptions) {
+    this.#clock = clock;
+    this.#detachedLimit = detachedLimit;
+    this.#maxBytes = maxBytes;
+    this.#counters = new JournalCounters(clock, onFirstDropped);
   }
 
   /** The sequence number that the next event gets. */
@@ -85,6 +101,10 @@ export class Journal {
 
   get attached(): boolean {
     return this.#reader !== null;
+  }
+
+  get figures(): JournalFigures {
+    return this.#counters.read();
   }
 
   /**
@@ -130,9 +150,10 @@ export class Journal {
     });
   }
 
-  /** Tells the reader, if there is one, of an event that nobody keeps. Never waits. */
+  /** Tells the reader, if there is one, of an event that nobody keeps. Never waits; counts what nobody was told. */
   publishLossy(event: ExcludedEvent): void {
-    this.#reader?.onLossy(JSON.stringify(event));
+    const isTold = this.#reader?.onLossy(JSON.stringify(event)) ?? false;
+    if (!isTold) this.#counters.dropped(event.type);
   }
 
   /** A reader has come; it takes the place of any other. The limit rises and waiters enter. */
@@ -177,13 +198,14 @@ export class Journal {
     this.#waiters = [];
     this.#entries = [];
     this.#bytes = 0;
+    this.#counters.paused(false);
     for (const waiter of waiters) waiter.rejected(new JournalStoppedError());
   }
 
   #admitWaiters(): void {
     const limits = {
       events: this.#reader === null ? this.#detachedLimit : STREAM_WINDOW_EVENTS,
-      bytes: MAX_UNACKNOWLEDGED_BYTES,
+      bytes: this.#maxBytes,
     };
     let appended = false;
     for (let waiter = this.#waiters[0]; waiter !== undefined; waiter = this.#waiters[0]) {
@@ -199,6 +221,7 @@ export class Journal {
       appended = true;
       waiter.admitted({ seq, at });
     }
+    this.#counters.paused(this.paused);
     if (appended) this.#reader?.onAppended();
   }
 }

@@ -1,6 +1,5 @@
 import {
   ControlError,
-  type CoveredEvent,
   type PermissionAnswer,
   type PermissionCancelReason,
   type PermissionOption,
@@ -8,6 +7,7 @@ import {
 } from '@holdfast/control-protocol';
 import type { JsonObject } from '@holdfast/control-protocol';
 import { JournalStoppedError, PublishWithdrawnError, type Journal } from '../journal/journal.ts';
+import { publishUnlessStopped } from '../journal/publish-unless-stopped.ts';
 import type { Clock } from '../ports/clock.ts';
 import { EMPTY_DESK, judgeAnswer, reduceDesk, type PermissionDesk } from './permission-desk.ts';
 
@@ -68,7 +68,7 @@ export class Permissions {
     const withdrawn = await this.#announce(permission);
     if (withdrawn === null) return;
     this.#close(requestId, { cancelled: true });
-    await this.#publish({ type: 'permission_cancelled', requestId, reason: withdrawn });
+    await publishUnlessStopped(this.#journal, { type: 'permission_cancelled', requestId, reason: withdrawn });
   }
 
   /** Gives the backend's answer to the agent, or throws a `ControlError`. */
@@ -82,7 +82,7 @@ export class Permissions {
   async cancel(requestId: string, reason: PermissionCancelReason): Promise<void> {
     if (!this.#close(requestId, { cancelled: true })) return;
     if (this.#announcement?.requestId === requestId) this.#announcement.withdraw(reason);
-    else await this.#publish({ type: 'permission_cancelled', requestId, reason });
+    else await publishUnlessStopped(this.#journal, { type: 'permission_cancelled', requestId, reason });
   }
 
   /** Answers all open requests with "cancelled", at once; resolves when the journal has all of it. */
@@ -143,14 +143,6 @@ export class Permissions {
     this.#desk = reduceDesk(this.#desk, { type: 'closed', requestId });
     reply(answer);
     return true;
-  }
-
-  async #publish(event: CoveredEvent): Promise<void> {
-    try {
-      await this.#journal.publish(event);
-    } catch (error) {
-      if (!(error instanceof JournalStoppedError)) throw error;
-    }
   }
 }
 

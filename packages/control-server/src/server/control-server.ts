@@ -1,4 +1,5 @@
-import { unownedPeriodInForce } from '@holdfast/control-protocol';
+import { join } from 'node:path';
+import { LAST_WORDS, unownedPeriodInForce } from '@holdfast/control-protocol';
 import { baseEnvironment } from '../agent/agent-environment.ts';
 import { BoundedLogFile, LOG_BOUNDS } from '../diagnostics/bounded-log-file.ts';
 import { createLog, errorFacts, type Log } from '../diagnostics/log.ts';
@@ -8,6 +9,7 @@ import { EventStreams } from '../http/event-streams.ts';
 import { Listener } from '../http/listener.ts';
 import { startIdleReaper } from '../instances/idle-reaper.ts';
 import { InstanceTable } from '../instances/instance-table.ts';
+import { NpmRuntimes } from '../npm-runtime/npm-runtimes.ts';
 import type { OwnershipStep } from '../ownership/ownership-step.ts';
 import { Ownership } from '../ownership/ownership.ts';
 import type { ShutdownCause } from '../ownership/shutdown-latch.ts';
@@ -44,8 +46,8 @@ export interface ControlServer extends AsyncDisposable {
 }
 
 /**
- * Starts a control server in this process. Rejects with `HomeNotUsableError`, `CannotLogError` or `CannotListenError`, and
- * leaves nothing behind then.
+ * Starts a control server in this process. Rejects with `SettingError`, `HomeNotUsableError`, `CannotLogError` or
+ * `CannotListenError`, and leaves nothing behind then.
  */
 export async function startControlServer(options: ControlServerOptions): Promise<ControlServer> {
   const complete = await completeOptions(options);
@@ -74,6 +76,12 @@ async function start(options: CompleteOptions, logFile: BoundedLogFile): Promise
       serverId,
       detachedEventLimit: settings.detachedEventLimit,
       baseEnvironment: baseEnvironment(options.environment),
+      npmRuntimes: new NpmRuntimes({
+        clock,
+        log,
+        directory: join(home, 'npm-runtime'),
+        nextId: () => randomId(random),
+      }),
       startBudgets: options.startBudgets,
       stopGraceMs: options.stopGraceMs,
       nextNumber: () => {
@@ -145,7 +153,7 @@ async function start(options: CompleteOptions, logFile: BoundedLogFile): Promise
     await streamsClosed;
     await listener.close();
     clock.stop();
-    log.info({ why }, 'the server has stopped');
+    log.info({ serverId, why }, LAST_WORDS);
     logFile.close();
     return { why };
   })();

@@ -1,7 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { isAbsolute, join, resolve } from 'node:path';
-import { CAPABILITIES, type Settings } from '@holdfast/control-protocol';
+import { CAPABILITIES, resolveSettings, type Settings } from '@holdfast/control-protocol';
 import { START_BUDGETS, type StartBudgets } from '../instances/start-agent.ts';
 import type { OwnershipStep } from '../ownership/ownership-step.ts';
 import { systemClock, type Clock } from '../ports/clock.ts';
@@ -21,7 +21,7 @@ export interface ControlServerOptions {
   readonly logFile?: string;
   /** The one-time secret of the bootstrap. Null: nobody can own the server, and it ends after the unowned period. */
   readonly nonce: string | null;
-  /** Checked values, as `resolveSettings` gives them. */
+  /** Values as `resolveSettings` gives them; others are refused with a `SettingError` (SURVIVAL-001.8). */
   readonly settings: Pick<Settings, 'unownedPeriodMs' | 'detachedEventLimit' | 'idleTimeoutMs'>;
   /** The environment of the server; of it agents see where things are and the language, nothing else. */
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -54,8 +54,9 @@ export class HomeNotUsableError extends Error {
   }
 }
 
-/** Completes the options and makes sure of the home; throws {@link HomeNotUsableError}. */
+/** Completes the options and makes sure of the home; throws {@link HomeNotUsableError} or `SettingError`. */
 export async function completeOptions(options: ControlServerOptions): Promise<CompleteOptions> {
+  const settings = resolveSettings({ options: options.settings });
   const home = resolve(options.home);
   await prepareHome(home);
   const logFile = options.logFile ?? join(home, 'logs', 'control-server.log');
@@ -65,7 +66,7 @@ export async function completeOptions(options: ControlServerOptions): Promise<Co
     port: options.port ?? 0,
     logFile: isAbsolute(logFile) ? logFile : resolve(logFile),
     nonce: options.nonce,
-    settings: options.settings,
+    settings,
     environment: options.environment,
     clock: options.clock ?? systemClock(),
     random: options.random ?? randomBytes,

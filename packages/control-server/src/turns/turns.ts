@@ -1,13 +1,11 @@
-import {
-  ControlError,
-  invalidRequest,
-  type ActiveTurn,
-  type TurnOutcome,
-  type TurnReport,
-} from '@holdfast/control-protocol';
-import { JournalStoppedError, type Journal } from '../journal/journal.ts';
+import type { ActiveTurn, TurnOutcome, TurnReport } from '@holdfast/control-protocol';
+import type { Journal } from '../journal/journal.ts';
+import { publishUnlessStopped } from '../journal/publish-unless-stopped.ts';
 import type { Clock } from '../ports/clock.ts';
-import { EMPTY_TURN_BOOK, judgePrompt, reduceTurns, type PromptRefusal, type TurnBook } from './turn-book.ts';
+import { CancelLimit } from './cancel-limit.ts';
+import { OwnTurns } from './own-turns.ts';
+import { promptError } from './prompt-error.ts';
+import { EMPTY_TURN_BOOK, judgePrompt, reduceTurns, type TurnBook } from './turn-book.ts';
 
 /** What a turn does to the agent. */
 export interface TurnAgent {
@@ -17,14 +15,13 @@ export interface TurnAgent {
   readonly cancel: () => void;
 }
 
-/** How long an agent has to answer a cancel before its turn ends without it. */
-const CANCEL_ANSWER_LIMIT_MS = 30_000;
-
 /**
- * The turn book of one instance at work: it brings every turn to exactly one outcome, the first that is known, and puts that
- * into the book and the journal in one step.
+ * The turn book of one instance at work: it brings every turn of a prompt to exactly one outcome, the first that is known, and
+ * puts that into the book and the journal in one step. Beside it stand the turns that the agent begins by itself.
  */
 export class Turns {
+  /** Those without a prompt. */
+  readonly own: OwnTurns;
   readonly #clock: Clock;
   readonly #journal: Journal;
   readonly #nextTurnId: () => string;
@@ -32,7 +29,7 @@ export class Turns {
   #agent: TurnAgent | null = null;
   /** Whether the active turn's prompt has gone out. */
   #dispatched = false;
-  #cancelTimer: (() => void) | null = null;
+  readonly #cancelLimit: CancelLimit;
   #ended = Promise.withResolvers<void>();
 
   constructor(options: {
@@ -43,14 +40,21 @@ export class Turns {
     this.#clock = options.clock;
     this.#journal = options.journal;
     this.#nextTurnId = options.nextTurnId;
+    this.#cancelLimit = new CancelLimit(options.clock);
+    this.own = new OwnTurns({ ...options, isPrompted: () => this.isPrompted });
   }
 
-  /** The turn that has not ended, or null. */
+  /** The turn that has not ended, with a prompt or without, or null. */
   get active(): ActiveTurn | null {
     const { active } = this.#book;
-    if (active === null) return null;
+    if (active === null) return this.own.active;
     const { turnId, promptGeneration, startedAt } = active;
     return { turnId, promptGeneration, startedAt };
+  }
+
+  /** Whether the turn of a prompt is active. */
+  get isPrompted(): boolean {
+    return this.#book.active !== null;
   }
 
   get lastPromptGeneration(): number {
@@ -79,6 +83,7 @@ export class Turns {
   accept(promptGeneration: number, agent: TurnAgent): ActiveTurn {
     const refusal = judgePrompt(this.#book, promptGeneration);
     if (refusal !== null) throw promptError(refusal);
+    this.own.prompted();
     const turn = {
       turnId: this.#nextTurnId(),
       promptGeneration,
@@ -89,109 +94,87 @@ export class Turns {
     this.#dispatched = false;
     this.#ended = Promise.withResolvers();
     const { turnId } = turn;
-    const started = this.#journal.publish(
-      { type: 'turn_started', turnId, promptGeneration },
-      {
-        onAdmitted: () => {
-          this.#dispatch(turn);
-        },
-      },
-    );
-    started.catch(ignoreStop);
+    void publishUnlessStopped(this.#journal, { type: 'turn_started', turnId, promptGeneration }, () => {
+      this.#dispatch(turn);
+    });
     return turn;
   }
 
   /** Asks for the end of a turn; false when it is not active or its outcome is known already. */
   cancel(turnId: string): boolean {
     const { active } = this.#book;
-    if (active?.turnId !== turnId || active.outcome !== null) return false;
+    if (active?.turnId !== turnId) return this.own.cancel(turnId);
+    if (active.outcome !== null) return false;
     if (!this.#dispatched) {
       // The agent never heard of it.
       void this.settle(turnId, { kind: 'cancelled', stopReason: 'cancelled' });
       return true;
     }
-    if (this.#cancelTimer === null) {
-      this.#agent?.cancel();
-      this.#cancelTimer = this.#clock.setTimer(CANCEL_ANSWER_LIMIT_MS, () => {
+    this.#cancelLimit.start(
+      () => this.#agent?.cancel(),
+      () => {
         void this.settle(turnId, { kind: 'cancelled', stopReason: 'cancel_unanswered' });
-      });
-    }
+      },
+    );
     return true;
   }
 
   /**
-   * Ends a turn with an outcome, unless it has one; resolves with whether it was this one, when it is in the journal. A
-   * stopped instance keeps nothing.
+   * The agent has answered the prompt of a turn: as {@link Turns.settle}, and what it says after this may be work of its own.
+   */
+  async answered(turnId: string, outcome: TurnOutcome): Promise<boolean> {
+    const isFirst = await this.settle(turnId, outcome);
+    this.own.watch.promptAnswered(turnId);
+    return isFirst;
+  }
+
+  /** The agent has ended, and with it what it was at. */
+  agentEnded(outcome: TurnOutcome, isExpected: boolean): void {
+    const { active } = this.#book;
+    if (active !== null) void this.settle(active.turnId, outcome);
+    void this.own.end(isExpected ? { kind: 'cancelled', stopReason: 'agent_stopped' } : outcome);
+    this.own.watch.agentGone();
+  }
+
+  /**
+   * Ends the turn of a prompt with an outcome, unless it has one; resolves with whether it was this one, when it is in the
+   * journal. A stopped instance keeps nothing.
    */
   async settle(turnId: string, outcome: TurnOutcome): Promise<boolean> {
     const before = this.#book;
     this.#book = reduceTurns(before, { type: 'settled', turnId, outcome });
     const { active } = this.#book;
     if (this.#book === before || active === null) return false;
-    this.#cancelTimer?.();
-    this.#cancelTimer = null;
+    this.#cancelLimit.clear();
+    const ended = this.#ended;
     const { promptGeneration } = active;
-    try {
-      await this.#journal.publish(
-        { type: 'turn_ended', turnId, promptGeneration, outcome },
-        {
-          onAdmitted: ({ seq, at }) => {
-            this.#book = reduceTurns(this.#book, { type: 'ended', turnId, seq, endedAt: at });
-            this.#ended.resolve();
-          },
-        },
-      );
-    } catch (error) {
-      ignoreStop(error);
-      this.#ended.resolve();
-    }
+    await publishUnlessStopped(
+      this.#journal,
+      { type: 'turn_ended', turnId, promptGeneration, outcome },
+      ({ seq, at }) => {
+        this.#book = reduceTurns(this.#book, { type: 'ended', turnId, seq, endedAt: at });
+      },
+    );
+    ended.resolve();
     return true;
   }
 
-  /** Resolves when the active turn's end is in the journal or can no longer get there; at once when none is active. */
+  /** Resolves when the end of a prompt's turn is in the journal or can no longer get there; at once when none is active. */
   async untilEnded(): Promise<void> {
     if (this.#book.active !== null) await this.#ended.promise;
   }
 
   /** The instance stops: no timer of it stays. */
   stop(): void {
-    this.#cancelTimer?.();
-    this.#cancelTimer = null;
+    this.#cancelLimit.clear();
+    this.own.stop();
   }
 
   #dispatch(turn: ActiveTurn): void {
     const { active } = this.#book;
     if (active?.turnId !== turn.turnId || active.outcome !== null) return;
     this.#dispatched = true;
+    this.own.watch.promptSent(turn.turnId);
     this.#agent?.prompt(turn);
   }
-}
-
-function promptError(refusal: PromptRefusal): ControlError {
-  switch (refusal.code) {
-    case 'turn_in_progress':
-      return new ControlError(
-        'turn_in_progress',
-        `Turn ${refusal.turnId} has not ended; cancel it or wait for its turn_ended event.`,
-        { turnId: refusal.turnId },
-      );
-    case 'outcomes_unacknowledged':
-      return new ControlError(
-        'outcomes_unacknowledged',
-        `${String(refusal.retained)} outcomes wait for an acknowledgement; acknowledge them first.`,
-      );
-    case 'generation_not_new':
-      return invalidRequest('request body', [
-        {
-          path: ['promptGeneration'],
-          message:
-            `must be above ${String(refusal.last)}, the highest that this instance has accepted; ` +
-            `it is ${String(refusal.given)}`,
-        },
-      ]);
-  }
-}
-
-function ignoreStop(error: unknown): void {
-  if (!(error instanceof JournalStoppedError)) throw error;
 }

@@ -42,6 +42,30 @@ describe('the lines of an agent', () => {
     });
   });
 
+  it('come whole when they are cut between any two bytes', async () => {
+    const line = '{"text":"a é € 😀 \\u2028"}';
+    const bytes = Buffer.from(`${line}\r\n\n${line}`);
+    for (let cut = 0; cut <= bytes.length; cut += 1) {
+      expect(await linesOf([bytes.subarray(0, cut), bytes.subarray(cut)])).toEqual([line, '', line]);
+    }
+  });
+
+  it('that have no end are given up at the limit, with little more than that read', async () => {
+    const piece = Buffer.alloc(64 * 1024, 0x61);
+    let produced = 0;
+    const stream = new Readable({
+      highWaterMark: piece.length,
+      read() {
+        produced += piece.length;
+        this.push(piece);
+      },
+    });
+    await expect(readLines(stream, 1024 * 1024, WATCH).next()).rejects.toMatchObject({
+      code: 'line_too_long',
+    });
+    expect(produced).toBeLessThan(1024 * 1024 + 5 * piece.length);
+  });
+
   it('are read no faster than they are taken', async () => {
     let produced = 0;
     const stream = new Readable({

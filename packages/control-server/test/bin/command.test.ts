@@ -50,24 +50,6 @@ describe('the command', () => {
       {},
       /\/no\/such .*ENOENT/,
     ],
-    [
-      'an event limit of 0 [SURVIVAL-001.8]',
-      ['--home', 'H'],
-      { KANDEV_ACP_DETACHED_EVENT_LIMIT: '0' },
-      /detachedEventLimit = "0" \(from environment KANDEV_ACP_DETACHED_EVENT_LIMIT\).* 1 to 10000/,
-    ],
-    [
-      'an event limit above 10000 [SURVIVAL-001.8]',
-      ['--home', 'H'],
-      { KANDEV_ACP_DETACHED_EVENT_LIMIT: '10001' },
-      /"10001".* 1 to 10000/,
-    ],
-    [
-      'an event limit that is no number [SURVIVAL-001.8]',
-      ['--home', 'H'],
-      { KANDEV_ACP_DETACHED_EVENT_LIMIT: '1.5' },
-      /"1.5"/,
-    ],
     ['a period that is none', ['--home', 'H'], { KANDEV_ACP_UNOWNED_PERIOD: '10' }, /unownedPeriod = "10"/],
   ];
   it.each(REFUSED)('does not start with %s', async (_name, args, env, message) => {

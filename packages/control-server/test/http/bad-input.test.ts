@@ -131,10 +131,14 @@ describe('requests that are not valid', () => {
   const bodyOf = (name: string): object => {
     if (name === 'createInstance') return CREATE;
     if (name === 'prompt') return { promptGeneration: 1, content: [{ type: 'text' }] };
+    if (name === 'repairRuntime') return { packageSpec: 'agent@1.2.3' };
     if (name === 'startAgent')
       return { command: ['x'], session: { kind: 'new' }, mcpServers: [], approval: 'ask' };
     if (name === 'confirm') return { rotationId: 1 };
     if (name === 'answerPermission') return { optionId: 'x' };
+    if (name === 'setSessionMode') return { modeId: 'm' };
+    if (name === 'setSessionModel') return { modelId: 'm' };
+    if (name === 'setSessionConfigOption') return { optionId: 'o', value: true };
     if (name === 'setWorkspaceRoots') return { workspaceSourceRoots: [] };
     return { turnId: 't' };
   };

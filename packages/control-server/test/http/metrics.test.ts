@@ -1,5 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import { describe, expect, it, jest } from '@jest/globals';
-import { InstanceOf, ownedServer } from '../support/owned-server.ts';
+import { InstanceOf, SETTINGS, ownedServer } from '../support/owned-server.ts';
 import { rawRequest } from '../support/raw-request.ts';
 
 jest.setTimeout(30_000);
@@ -45,6 +46,25 @@ describe('the metrics', () => {
     expect(measured.get('holdfast_http_requests_total{operation="cancel",status="404"}')).toBe(1);
     expect(measured.get('holdfast_resident_memory_bytes')).toBeGreaterThan(1e7);
     expect(measured.get('holdfast_start_time_seconds')).toBeLessThanOrEqual(Date.now() / 1000);
+  });
+
+  it('tell of pauses and of events that were let go', async () => {
+    await using owned = await ownedServer({ settings: { ...SETTINGS, detachedEventLimit: 1 } });
+    const instance = await InstanceOf.create(owned);
+    await instance.start({ mcpServers: [{ name: 'tools', command: '/nowhere', args: [], env: [] }] });
+    await instance.prompt(1, { step: 'say', text: 'hello' });
+    await instance.untilIt('the agent to be paused', ({ journal }) => journal.paused);
+    const measured = samples(await owned.client.call('getMetrics', {}));
+    const label = `instance_id="${instance.instanceId}"`;
+    expect(measured.get(`holdfast_journal_pauses_total{${label}}`)).toBe(1);
+    expect(measured.get(`holdfast_journal_paused_seconds_total{${label}}`)).toBeGreaterThan(0);
+    const dropped = (type: string): number | undefined =>
+      measured.get(`holdfast_journal_dropped_events_total{${label},type="${type}"}`);
+    // Nobody was attached when the agent got its MCP server.
+    expect(dropped('mcp_attachment_attempt')).toBe(1);
+    expect(dropped('mcp_attachment_evidence')).toBe(0);
+    const log = await readFile(owned.server.logFile, 'utf8');
+    expect(log.match(/an event that may be lost was let go/g)).toHaveLength(1);
   });
 
   it('are for the driver only, with the media type that scrapers expect, and count who was refused', async () => {

@@ -5,40 +5,21 @@ import {
   SequencedEvent,
   type CoveredEvent,
 } from '@holdfast/control-protocol';
-import * as fc from 'fast-check';
 import { MAX_UNACKNOWLEDGED_BYTES, hasRoom } from '../../src/journal/capacity.ts';
-import { Journal, type JournalReader } from '../../src/journal/journal.ts';
+import { Journal, type JournalOptions, type JournalReader } from '../../src/journal/journal.ts';
+import { COVERED_SAMPLES, EXCLUDED_SAMPLES } from '../support/event-samples.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
-const READER: JournalReader = { onAppended: () => undefined, onLossy: () => undefined };
-const ENDED = { turnId: 't', promptGeneration: 1 };
-
-/** One event of each covered class; a class without one does not compile. */
-const SAMPLES: { readonly [Type in CoveredEvent['type']]: Extract<CoveredEvent, { type: Type }> } = {
-  session_update: { type: 'session_update', update: { sessionUpdate: 'x' } },
-  turn_started: { type: 'turn_started', ...ENDED },
-  turn_ended: { type: 'turn_ended', ...ENDED, outcome: { kind: 'completed', stopReason: 'end_turn' } },
-  agent_error: { type: 'agent_error', code: 'c', message: 'm', promptGeneration: 0 },
-  agent_exited: { type: 'agent_exited', code: 0, signal: null, stderr: [], expected: true },
-  permission_requested: {
-    type: 'permission_requested',
-    permission: {
-      requestId: 'r',
-      turnId: null,
-      requestedAt: '2026-01-01T00:00:00.000Z',
-      toolCall: {},
-      options: [],
-    },
-  },
-  permission_cancelled: { type: 'permission_cancelled', requestId: 'r', reason: 'agent_withdrew' },
-  context_window: { type: 'context_window', size: 2, used: 1 },
-  session_model: { type: 'session_model', currentModelId: 'm', availableModels: [] },
-  session_config: { type: 'session_config', options: [] },
-  session_config_changed: { type: 'session_config_changed', optionId: 'o', value: 1 },
-};
-
-const journalOf = (detachedLimit: number): Journal =>
-  new Journal({ clock: new ManualClock(), detachedLimit });
+const READER: JournalReader = { onAppended: () => undefined, onLossy: () => true };
+const journalWith = (options: Partial<JournalOptions>): Journal =>
+  new Journal({
+    clock: new ManualClock(),
+    detachedLimit: 1,
+    maxBytes: MAX_UNACKNOWLEDGED_BYTES,
+    onFirstDropped: () => undefined,
+    ...options,
+  });
+const journalOf = (detachedLimit: number): Journal => journalWith({ detachedLimit });
 const update = (n: number): CoveredEvent => ({ type: 'session_update', update: { n } });
 const settled = async (promise: Promise<unknown>): Promise<boolean> =>
   await Promise.race([
@@ -54,10 +35,10 @@ const settled = async (promise: Promise<unknown>): Promise<boolean> =>
 describe('the journal', () => {
   it('has a sample for exactly the covered classes', () => {
     const covered = Object.entries(EVENT_RETENTION).filter(([, retention]) => retention === 'covered');
-    expect(Object.keys(SAMPLES).toSorted()).toEqual(covered.map(([type]) => type).toSorted());
+    expect(Object.keys(COVERED_SAMPLES).toSorted()).toEqual(covered.map(([type]) => type).toSorted());
   });
 
-  describe.each(Object.values(SAMPLES))('an event of class $type', (sample) => {
+  describe.each(Object.values(COVERED_SAMPLES))('an event of class $type', (sample) => {
     it('waits at the limit while detached and is kept at attach [SURVIVAL-001.6] [CONTRACT-12]', async () => {
       const journal = journalOf(1);
       await journal.publish(update(1));
@@ -86,57 +67,15 @@ describe('the journal', () => {
     });
   });
 
-  it('keeps the order of its publishers, without a gap and within the limit, for every history', async () => {
-    const step = fc.oneof(
-      fc.constant('publish' as const),
-      fc.constant('attach' as const),
-      fc.constant('detach' as const),
-      fc.record({ acknowledge: fc.nat(30) }),
-    );
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(step, { maxLength: 100 }),
-        fc.integer({ min: 1, max: 8 }),
-        async (steps, limit) => {
-          const journal = journalOf(limit);
-          const published: Array<Promise<unknown>> = [];
-          const places: number[] = [];
-          let acknowledged = 0;
-          for (const what of steps) {
-            if (what === 'publish') {
-              const n = published.length + 1;
-              published.push(journal.publish(update(n), { onAdmitted: ({ seq }) => places.push(seq) }));
-            } else if (what === 'attach') journal.attach(READER);
-            else if (what === 'detach') journal.detach(READER);
-            else {
-              acknowledged = Math.max(acknowledged, Math.min(what.acknowledge, journal.nextSeq - 1));
-              journal.acknowledge(acknowledged);
-            }
-            const kept = journal
-              .readAfter(0, 1_000_000)
-              .map(({ json }) => SequencedEvent.parse(JSON.parse(json)));
-            expect(kept.map(({ seq }) => seq)).toEqual(
-              Array.from(
-                { length: journal.nextSeq - 1 - acknowledged },
-                (_, index) => acknowledged + index + 1,
-              ),
-            );
-            for (const { seq, event } of kept) expect(event).toEqual(update(seq));
-            expect(journal.paused).toBe(places.length < published.length);
-            expect(!journal.paused || journal.unacknowledged >= limit).toBe(true);
-          }
-          expect(places).toEqual(places.map((_, index) => index + 1));
-          journal.stop();
-          await Promise.allSettled(published);
-        },
-      ),
-    );
-  });
-
   it('lets a waiting publisher take its event back', async () => {
     const journal = journalOf(1);
     await journal.publish(update(1));
     const change = new AbortController();
+    const taken = new AbortController();
+    taken.abort();
+    await expect(journal.publish(update(0), { signal: taken.signal })).rejects.toMatchObject({
+      code: 'publish_withdrawn',
+    });
     const withdrawn = journal.publish(update(2), { signal: change.signal });
     const behind = journal.publish(update(3));
     change.abort();
@@ -145,16 +84,85 @@ describe('the journal', () => {
     expect(await behind).toMatchObject({ seq: 2 });
   });
 
-  it('delivers the excluded classes only to whoever listens', () => {
-    const journal = journalOf(1);
-    const heard: string[] = [];
-    const lossy = { type: 'mcp_attachment_evidence', serverName: 's', evidence: 'e' } as const;
-    journal.publishLossy(lossy);
-    journal.attach({ ...READER, onLossy: (json) => heard.push(json) });
-    journal.publishLossy(lossy);
-    expect(heard).toEqual([JSON.stringify(lossy)]);
-    expect(journal.nextSeq).toBe(1);
+  it('lets in who waited behind a large event when that is taken back', async () => {
+    const journal = journalWith({ detachedLimit: 10, maxBytes: 100 });
+    await journal.publish(update(1));
+    const change = new AbortController();
+    const large: CoveredEvent = { type: 'session_update', update: { text: 'x'.repeat(200) } };
+    const withdrawn = journal.publish(large, { signal: change.signal });
+    const small = journal.publish(update(2));
+    expect(await settled(small)).toBe(false);
+    change.abort();
+    await expect(withdrawn).rejects.toMatchObject({ code: 'publish_withdrawn' });
+    expect(await small).toMatchObject({ seq: 2 });
   });
+
+  it('is bounded by bytes, reader or not, but for a single event', async () => {
+    const journal = journalWith({ detachedLimit: 10, maxBytes: 100 });
+    const large: CoveredEvent = { type: 'session_update', update: { text: 'x'.repeat(200) } };
+    expect(await journal.publish(large)).toMatchObject({ seq: 1 });
+    const behind = journal.publish(update(2));
+    journal.attach(READER);
+    expect(await settled(behind)).toBe(false);
+    journal.acknowledge(1);
+    expect(await behind).toMatchObject({ seq: 2 });
+    // Another large one has to wait until nothing else is inside.
+    const second = journal.publish(large);
+    expect(await settled(second)).toBe(false);
+    journal.acknowledge(2);
+    expect(await second).toMatchObject({ seq: 3 });
+  });
+
+  it('counts its pauses and how long they were', async () => {
+    const clock = new ManualClock();
+    const journal = journalWith({ clock });
+    await journal.publish(update(1));
+    clock.advance(1000);
+    expect(journal.figures).toMatchObject({ pauses: 0, pausedMs: 0 });
+    const waiting = [journal.publish(update(2)), journal.publish(update(3))];
+    clock.advance(100);
+    expect(journal.figures).toMatchObject({ pauses: 1, pausedMs: 100 });
+    journal.attach(READER);
+    await Promise.all(waiting);
+    clock.advance(1000);
+    expect(journal.figures).toMatchObject({ pauses: 1, pausedMs: 100 });
+    journal.detach(READER);
+    const last = journal.publish(update(4));
+    clock.advance(50);
+    journal.stop();
+    await expect(last).rejects.toMatchObject({ code: 'journal_stopped' });
+    clock.advance(1000);
+    expect(journal.figures).toMatchObject({ pauses: 2, pausedMs: 150 });
+  });
+
+  it.each(Object.values(EXCLUDED_SAMPLES))(
+    'never waits with an event of the excluded class $type, and counts what nobody was told [SURVIVAL-001.6]',
+    async (lossy) => {
+      const firstDropped: string[] = [];
+      const journal = journalWith({ onFirstDropped: (type) => firstDropped.push(type) });
+      await journal.publish(update(1));
+      const full = journal.publish(update(2));
+      // Nobody is there, and there is no room either.
+      for (let n = 0; n < 3; n += 1) journal.publishLossy(lossy);
+      expect(journal.figures.dropped).toEqual({
+        mcp_attachment_attempt: 0,
+        mcp_attachment_evidence: 0,
+        [lossy.type]: 3,
+      });
+      expect(firstDropped).toEqual([lossy.type]);
+
+      const heard: string[] = [];
+      journal.attach({ ...READER, onLossy: (json) => heard.push(json) > 0 });
+      journal.publishLossy(lossy);
+      expect(heard).toEqual([JSON.stringify(lossy)]);
+      journal.attach({ ...READER, onLossy: () => false });
+      journal.publishLossy(lossy);
+      expect(journal.figures.dropped).toMatchObject({ [lossy.type]: 4 });
+      expect(firstDropped).toHaveLength(1);
+      await full;
+      expect(journal.nextSeq).toBe(3);
+    },
+  );
 });
 
 describe('room in a journal', () => {

@@ -55,8 +55,8 @@ describe('the start of an agent', () => {
     ],
     [
       'refuses a session, and ignores SIGTERM',
-      { sessionError: { code: -32_000, message: 'no' }, ignoreSigterm: true, ignoreStdinEnd: true },
-      { code: 'agent_start_failed', details: { phase: 'session', agentError: { code: -32_000 } } },
+      { sessionError: { code: -32_050, message: 'no' }, ignoreSigterm: true, ignoreStdinEnd: true },
+      { code: 'agent_start_failed', details: { phase: 'session', agentError: { code: -32_050 } } },
     ],
     [
       'speaks another version',
@@ -103,6 +103,15 @@ describe('the start of an agent', () => {
     expect(await instance.describe()).toMatchObject({ status: 'idle', agentPid: null });
   });
 
+  it('fails when the agent takes longer than its own budget', async () => {
+    await using owned = await ownedServer();
+    const instance = await instanceThat(owned, { silent: true });
+    await expect(instance.start({ startBudgetMs: 1000 })).rejects.toThrow(
+      'The agent did not finish initialize within 1000 ms',
+    );
+    await expect(instance.start({ startBudgetMs: 999 })).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
   it.each(['stopAgent', 'deleteInstance'] as const)('is given up by %s', async (name) => {
     await using owned = await ownedServer();
     const instance = await instanceThat(owned, { silent: true });
@@ -112,11 +121,10 @@ describe('the start of an agent', () => {
     expect(await failed).toMatchObject({ code: 'agent_start_failed' });
   });
 
-  it('authenticates and sets the mode where it is asked to', async () => {
+  it('sets the mode where it is asked to', async () => {
     await using owned = await ownedServer();
-    const instance = await instanceThat(owned, { authRequired: true });
-    await expect(instance.start()).rejects.toMatchObject({ details: { phase: 'session' } });
-    await instance.start({ authMethodId: 'any', modeId: 'auto' });
+    const instance = await InstanceOf.create(owned);
+    await instance.start({ modeId: 'auto' });
     await using stream = await instance.attach(0);
     await instance.prompt(1, { step: 'permission', title: 'x' });
     expect(textsOf(await readUntil(stream, isType('turn_ended')))).toEqual(['permission: allow']);

@@ -1,6 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, it, jest } from '@jest/globals';
-import { InstanceOf, isType, ownedServer, readUntil, textsOf, type Steps } from '../support/owned-server.ts';
+import {
+  InstanceOf,
+  SETTINGS,
+  isType,
+  ownedServer,
+  readUntil,
+  textsOf,
+  type Steps,
+} from '../support/owned-server.ts';
 import { fastClock } from '../support/manual-clock.ts';
 
 jest.setTimeout(60_000);
@@ -116,7 +124,7 @@ describe('turns', () => {
     ],
     ['a signal', [{ step: 'crash', signal: 'SIGKILL' }], { kind: 'failed', stopReason: 'agent_exited' }],
   ];
-  it.each(ENDS)('ends a turn by %s', async (_name, steps, outcome) => {
+  it.each(ENDS)('ends a turn by %s, once, and keeps that [SURVIVAL-004.1]', async (_name, steps, outcome) => {
     await using owned = await ownedServer();
     const instance = await InstanceOf.create(owned);
     await instance.start();
@@ -187,6 +195,20 @@ describe('turns', () => {
     expect(textsOf(events)).toEqual(['first']);
   });
 
+  it('has nothing left to cancel once the agent has answered, although the end still waits for room', async () => {
+    await using owned = await ownedServer({ settings: { ...SETTINGS, detachedEventLimit: 3 } });
+    const instance = await InstanceOf.create(owned);
+    await instance.start();
+    const turnId = await instance.prompt(1, { step: 'chunks', count: 2 });
+    await instance.untilIt('the end of the turn to wait', ({ journal }) => journal.paused);
+    expect(await instance.turns()).toMatchObject({ active: { turnId }, retained: [] });
+    const { instanceId } = instance;
+    expect(await owned.client.call('cancel', { instanceId, turnId })).toEqual({ cancelling: false });
+    await using stream = await instance.attach(0);
+    const events = await readUntil(stream, isType('turn_ended'));
+    expect(events.at(-1)?.event).toMatchObject({ outcome: { kind: 'completed' } });
+  });
+
   it('answers a prompt before the turn ends, and puts turn_started before its updates', async () => {
     await using owned = await ownedServer();
     const instance = await InstanceOf.create(owned);
@@ -211,5 +233,86 @@ describe('turns', () => {
     expect(events.at(-1)?.event).toMatchObject({ expected: true });
     await instance.start();
     expect((await instance.describe()).status).toBe('ready');
+  });
+
+  it('takes acknowledgements in any order, again, of unknown turns and of another server’s [SURVIVAL-004.6]', async () => {
+    await using earlier = await ownedServer();
+    const before = await InstanceOf.create(earlier);
+    await before.start();
+    const ofEarlier = await before.prompt(1, { step: 'say', text: 'x' });
+
+    await using owned = await ownedServer();
+    const instance = await InstanceOf.create(owned);
+    const other = await InstanceOf.create(owned);
+    await Promise.all([instance.start(), other.start()]);
+    const ids: string[] = [];
+    const others: string[] = [];
+    for (const generation of [1, 2, 3, 4]) {
+      ids.push(await instance.prompt(generation, { step: 'say', text: 'x' }));
+      others.push(await other.prompt(generation, { step: 'say', text: 'x' }));
+      await instance.untilIt('the turn to end', turnEnded);
+      await other.untilIt('the turn to end', turnEnded);
+    }
+    // A turn id is given out once in the life of a server, whatever the instance, and by no other server.
+    expect(new Set([...ids, ...others, ofEarlier]).size).toBe(9);
+    const left = async (): Promise<string[]> => (await instance.turns()).retained.map(({ turnId }) => turnId);
+    const [first = '', second = '', third = '', fourth = ''] = ids;
+    const steps: ReadonlyArray<readonly [string, string[]]> = [
+      [third, [first, second, fourth]],
+      [third, [first, second, fourth]],
+      [ofEarlier, [first, second, fourth]],
+      [others[0] ?? '', [first, second, fourth]],
+      ['never-heard-of', [first, second, fourth]],
+      [first, [second, fourth]],
+      [fourth, [second]],
+      [second, []],
+    ];
+    for (const [turnId, rest] of steps) {
+      await owned.client.call('acknowledgeTurn', { instanceId: instance.instanceId, turnId });
+      expect(await left()).toEqual(rest);
+    }
+    expect((await other.turns()).retained).toHaveLength(4);
+  });
+
+  it('believes an agent that ends its turn in its own way although it was cancelled', async () => {
+    await using owned = await ownedServer();
+    const instance = await InstanceOf.create(owned);
+    await instance.start();
+    await using stream = await instance.attach(0);
+    const turnId = await instance.prompt(
+      1,
+      { step: 'ignoreCancel' },
+      { step: 'say', text: 'busy' },
+      { step: 'waitFor', file: 'go' },
+      { step: 'say', text: 'done all the same' },
+    );
+    await readUntil(stream, isType('session_update'));
+    const { instanceId } = instance;
+    for (const cancelling of [true, true]) {
+      expect(await owned.client.call('cancel', { instanceId, turnId })).toEqual({ cancelling });
+    }
+    await writeFile(owned.home.path('workspace', 'go'), '');
+    const events = await readUntil(stream, isType('turn_ended'));
+    expect(textsOf(events)).toEqual(['done all the same']);
+    expect(events.at(-1)?.event).toMatchObject({
+      turnId,
+      outcome: { kind: 'completed', stopReason: 'end_turn' },
+    });
+    expect((await instance.turns()).retained).toHaveLength(1);
+  });
+
+  it('delivers what comes after the answer to a prompt, behind the end of its turn', async () => {
+    await using owned = await ownedServer();
+    const instance = await InstanceOf.create(owned);
+    await instance.start();
+    await using stream = await instance.attach(0);
+    await instance.prompt(1, { step: 'say', text: 'first' }, { step: 'late', afterMs: 0, text: 'straggler' });
+    const events = await readUntil(stream, ({ event }) => textsOf([{ seq: 0, event }]).includes('straggler'));
+    expect(events.map(({ event }) => event.type)).toEqual([
+      'turn_started',
+      'session_update',
+      'turn_ended',
+      'session_update',
+    ]);
   });
 });

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../../src/ports/clock.ts';
 
 interface Timer {
@@ -43,6 +44,20 @@ export class ManualClock implements Clock {
       next.action();
     }
     this.#now = until;
+  }
+
+  /** Lets time pass until the work is done, for work that waits for it, e.g. a stop that looks again and again. */
+  async runWhile<T>(work: Promise<T>): Promise<T> {
+    const over = new AbortController();
+    const isOver = (): void => {
+      over.abort();
+    };
+    work.then(isOver, isOver);
+    while (!over.signal.aborted) {
+      this.advance(20);
+      await wait(1);
+    }
+    return await work;
   }
 
   /** Time in which nothing runs: what became due meanwhile runs, late, when the clock is moved next. */

@@ -4,6 +4,7 @@ import { script, scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { testHome, until, type TestHome } from '@holdfast/testbeds';
 import { z } from 'zod';
 import { startControlServer, type ControlServer, type ControlServerOptions } from '../../src/index.ts';
+import { ManualClock } from './manual-clock.ts';
 
 export type Steps = Parameters<typeof script>;
 type Delivered = {
@@ -46,7 +47,8 @@ export async function ownedServer(options: Partial<ControlServerOptions> = {}): 
     stranger,
     client: stranger.withCredential(credential),
     async [Symbol.asyncDispose]() {
-      await server.stop();
+      const stopping = server.stop();
+      await (options.clock instanceof ManualClock ? options.clock.runWhile(stopping) : stopping);
       await home[Symbol.asyncDispose]();
     },
   };

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@holdfast/control-protocol';
+import type { ProcessIdentity } from './process-identity.ts';
 
 /**
  * One row of the recovery inventory: an execution that was live when its backend was last heard of. Recovery reads rows
@@ -12,7 +13,11 @@ export interface ExecutionRecord {
   readonly runtime: string;
   /** The control server it was launched on, e.g. `standalone` or `docker:<container id>`. */
   readonly scope: string;
+  /** The server of that scope by its own id; null in rows of a time when it was not written down. */
+  readonly serverId: string | null;
   readonly instanceId: string;
+  /** The agent, once it runs; null before that, and where the runtime could not tell (SURVIVAL-003.6). */
+  readonly agentProcess: ProcessIdentity | null;
   /** The agent profile: the name under which the host knows how to run the agent. */
   readonly agentProfileId: string;
   readonly workspacePath: string;

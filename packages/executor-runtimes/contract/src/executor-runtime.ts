@@ -1,6 +1,7 @@
 import type { Instance } from '@holdfast/control-protocol';
 import type { ExecutionRecord } from './execution-record.ts';
 import type { OwnedControlServer, Ownership, RefusalReason } from './ownership.ts';
+import type { ProcessEvidence, ProcessIdentity } from './process-identity.ts';
 
 /** What a runtime can do. */
 export interface RuntimeTraits {
@@ -8,6 +9,11 @@ export interface RuntimeTraits {
   readonly survivesRestart: boolean;
   /** Agents do not run on the backend's own machine. */
   readonly remote: boolean;
+  /**
+   * npm's cache stays where agents run from one start to the next, and its installed copies of agents can be removed there
+   * (RUNTIME-001.2).
+   */
+  readonly repairsNpmRuntimes: boolean;
 }
 
 /** What opening a runtime came to for one control-server scope. */
@@ -64,7 +70,20 @@ export interface ExecutorRuntime {
     records: readonly ExecutionRecord[],
     signal: AbortSignal,
   ): Promise<readonly ScopeEnumeration[]>;
-  /** Creates an instance; opens a server first where there is none. */
+  /**
+   * Names a process where the runtime runs its agents, so that it can be told from a later one of the same pid. Null when it is
+   * not there, or cannot be named.
+   */
+  identify(pid: number, signal: AbortSignal): Promise<ProcessIdentity | null>;
+  /**
+   * Looks for the agent of a row, without its control server. Unreachable is not ended: a doubt is `unknown`. Rejects with the
+   * signal's reason only.
+   */
+  probe(record: ExecutionRecord, signal: AbortSignal): Promise<ProcessEvidence>;
+  /**
+   * Creates an instance; opens a server first where there is none. Whether the session has an agent already is the caller's to
+   * know.
+   */
   launch(request: LaunchRequest, signal: AbortSignal): Promise<LaunchedInstance>;
   /** Lets go of every server without stopping anything. */
   detach(): Promise<void>;

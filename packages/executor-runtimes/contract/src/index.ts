@@ -23,3 +23,4 @@ export {
   type RefusalReason,
   type SurvivorResult,
 } from './ownership.ts';
+export type { ProcessEvidence, ProcessIdentity } from './process-identity.ts';

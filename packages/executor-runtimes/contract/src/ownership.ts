@@ -97,4 +97,9 @@ export interface Ownership {
   bootstrap(scope: string, fresh: FreshServer, signal: AbortSignal): Promise<OwnedControlServer>;
   /** Stops the server on record if it can be proven own; otherwise leaves it alone (SURVIVAL-005.5). */
   endSurvivor(scope: string, dial: Dial, signal: AbortSignal): Promise<SurvivorResult>;
+  /**
+   * Whether the server of the scope that this backend was refused by, or could not stop, may still be there. `none`: there was
+   * no such server. It is sent nothing; `gone` is certain, `answers` may be a doubt.
+   */
+  refusedServer(scope: string, signal: AbortSignal): Promise<'none' | 'answers' | 'gone'>;
 }

@@ -12,22 +12,6 @@ export class NoControlServerError extends Error {
   }
 }
 
-/** The session has a live instance that recovery has not dealt with; a second agent must not start beside it. */
-export class SessionAliveError extends Error {
-  override readonly name = 'SessionAliveError';
-  readonly code = 'session_alive';
-  readonly sessionId: string;
-  readonly instanceIds: readonly string[];
-
-  constructor(facts: { sessionId: string; instanceIds: readonly string[] }) {
-    super(
-      `Session ${facts.sessionId} has live instances that were not recovered (${facts.instanceIds.join(', ')}); recover it by restarting the backend.`,
-    );
-    this.sessionId = facts.sessionId;
-    this.instanceIds = facts.instanceIds;
-  }
-}
-
 /** The runtime has been closed or detached. */
 export class RuntimeClosedError extends Error {
   override readonly name = 'RuntimeClosedError';

@@ -1,5 +1,6 @@
 import { execFile, type ExecFileException } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { localProcesses, type LocalProcesses } from './local-processes.ts';
 
 /** How a short command ended. */
 export interface CommandResult {
@@ -16,8 +17,9 @@ export interface CommandSurroundings {
   readonly signal: AbortSignal;
 }
 
-/** What a runtime asks the machine about the process it runs in. */
+/** What a runtime asks the machine it runs on. */
 export interface Machine {
+  readonly processes: LocalProcesses;
   /** Null where users have no number. */
   readonly userId: number | null;
   /** The text of `/proc/self/cgroup`; empty where there is none. */
@@ -29,6 +31,7 @@ export interface Machine {
 /** This machine; a command may take as long as the limit. */
 export function thisMachine({ commandLimitMs }: { readonly commandLimitMs: number }): Machine {
   return {
+    processes: localProcesses(process.platform),
     userId: process.getuid?.() ?? null,
     readCgroup: async () => await readFile('/proc/self/cgroup', 'utf8').catch(() => ''),
     run: async (command, surroundings) => await runCommand(command, surroundings, commandLimitMs),

@@ -6,14 +6,18 @@ import type {
   LaunchRequest,
   LaunchedInstance,
   OwnedControlServer,
+  ProcessEvidence,
+  ProcessIdentity,
   RuntimeContext,
+  RuntimeTraits,
   ScopeEnumeration,
   ScopeReport,
 } from '@holdfast/executor-contract';
 import { dialRecorded } from './dial.ts';
-import { NoControlServerError, RuntimeClosedError, SessionAliveError } from './launch-errors.ts';
+import { NoControlServerError, RuntimeClosedError } from './launch-errors.ts';
 import type { Machine } from './machine.ts';
 import { placeServer, type Placement } from './place-server.ts';
+import { identifyProcess, probeProcess } from './probe.ts';
 import { serverEnvironment } from './server-environment.ts';
 import { startServer } from './start-server.ts';
 
@@ -28,8 +32,6 @@ interface CheckedOptions {
 interface Held {
   readonly report: ScopeReport;
   readonly server: OwnedControlServer;
-  /** Recovery has seen every instance that was there before us. */
-  recovered: boolean;
 }
 
 /** A server, or the report that says why there is none and the error behind it. */
@@ -38,7 +40,7 @@ type Opening = Held | { readonly report: ScopeReport; readonly server: null; rea
 /** Control servers as local processes: one detached process for each installation. */
 export class StandaloneRuntime implements ExecutorRuntime {
   readonly kind = 'standalone';
-  readonly traits: { readonly survivesRestart: boolean; readonly remote: false };
+  readonly traits: RuntimeTraits;
   readonly #context: RuntimeContext;
   readonly #options: CheckedOptions;
   readonly #machine: Machine;
@@ -47,7 +49,7 @@ export class StandaloneRuntime implements ExecutorRuntime {
   #closed = false;
 
   constructor(context: RuntimeContext, options: CheckedOptions, machine: Machine) {
-    this.traits = { survivesRestart: context.survival, remote: false };
+    this.traits = { survivesRestart: context.survival, remote: false, repairsNpmRuntimes: true };
     this.#context = context;
     this.#options = options;
     this.#machine = machine;
@@ -67,8 +69,17 @@ export class StandaloneRuntime implements ExecutorRuntime {
     const { server } = held;
     const enumeration = await server.enumerate(signal);
     if (enumeration.kind === 'not_enumerated') return [{ ...enumeration, scope: SCOPE }];
-    held.recovered = true;
     return [{ ...enumeration, scope: SCOPE, server }];
+  }
+
+  async identify(pid: number, signal: AbortSignal): Promise<ProcessIdentity | null> {
+    signal.throwIfAborted();
+    return await identifyProcess(this.#machine.processes, pid);
+  }
+
+  async probe(record: ExecutionRecord, signal: AbortSignal): Promise<ProcessEvidence> {
+    signal.throwIfAborted();
+    return await probeProcess(this.#machine.processes, record);
   }
 
   async launch(request: LaunchRequest, signal: AbortSignal): Promise<LaunchedInstance> {
@@ -79,7 +90,6 @@ export class StandaloneRuntime implements ExecutorRuntime {
     }
     const { server } = opening;
     server.lost.throwIfAborted();
-    if (!opening.recovered) await assertNotAlive(server, request.sessionId, signal);
     const instanceId = randomUUID();
     try {
       const instance = await server.client.call(
@@ -141,7 +151,7 @@ export class StandaloneRuntime implements ExecutorRuntime {
     const adoption = await ownership.adopt(SCOPE, dialRecorded, signal);
     if (adoption.kind === 'adopted') {
       const { server } = adoption;
-      return this.#hold(server, { ...reportOf('adopted'), detail: `server ${server.serverId}` }, false);
+      return this.#hold(server, { ...reportOf('adopted'), detail: `server ${server.serverId}` });
     }
     const refusal = refusalOf(adoption);
     const detail = describe(adoption);
@@ -165,7 +175,7 @@ export class StandaloneRuntime implements ExecutorRuntime {
       });
       try {
         const server = await ownership.bootstrap(SCOPE, started.fresh, signal);
-        return this.#hold(server, { ...reportOf('started'), refusal, detail, warnings }, true);
+        return this.#hold(server, { ...reportOf('started'), refusal, detail, warnings });
       } catch (error) {
         await started.end();
         throw error;
@@ -184,25 +194,9 @@ export class StandaloneRuntime implements ExecutorRuntime {
     return await placeServer({ command, environment, backend, machine: this.#machine, signal });
   }
 
-  #hold(server: OwnedControlServer, report: ScopeReport, recovered: boolean): Held {
-    this.#held = { server, report, recovered };
+  #hold(server: OwnedControlServer, report: ScopeReport): Held {
+    this.#held = { server, report };
     return this.#held;
-  }
-}
-
-async function assertNotAlive(
-  server: OwnedControlServer,
-  sessionId: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const enumeration = await server.enumerate(signal);
-  if (enumeration.kind === 'not_enumerated') {
-    const why = `whether session ${sessionId} has a live instance cannot be told (${enumeration.detail})`;
-    throw new NoControlServerError({ scope: SCOPE, why });
-  }
-  const alive = enumeration.instances.filter((instance) => instance.sessionId === sessionId);
-  if (alive.length > 0) {
-    throw new SessionAliveError({ sessionId, instanceIds: alive.map(({ instanceId }) => instanceId) });
   }
 }
 

@@ -8,7 +8,6 @@ describe('the public surface', () => {
       'PASSED_ON',
       'RuntimeClosedError',
       'ServerStartError',
-      'SessionAliveError',
       'standalone',
     ]);
   });

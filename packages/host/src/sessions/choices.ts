@@ -1,6 +1,6 @@
 import type { ExecutorRuntime } from '@holdfast/executor-contract';
+import type { AgentProfile } from '../agents/agent-options.ts';
 import { HostOptionError } from '../host-errors.ts';
-import type { AgentProfile } from '../host-options.ts';
 import type { HostServices } from './host-services.ts';
 
 /** The agent of that name, or {@link HostOptionError} that lists the names there are. */

@@ -2,6 +2,7 @@ import { ControlError, type JsonObject } from '@holdfast/control-protocol';
 import { NoAnswerError, UnreadableAnswerError } from '@holdfast/control-protocol/client';
 import { TurnOpenError } from '@holdfast/turn-ledger';
 import { PromptUnresolvedError, SessionTakenOverError, TurnInProgressError } from '../host-errors.ts';
+import { isAway } from './ledger-patience.ts';
 import type { HostServices } from './host-services.ts';
 import type { LiveExecution } from './live-execution.ts';
 
@@ -17,6 +18,8 @@ export async function dispatchPrompt(
 ): Promise<string> {
   const { ledger } = services;
   const { sessionId, instanceId } = live.execution;
+  // No attempt, so no number: the prompt that runs keeps its place.
+  if (live.lifecycle.state.status === 'running') throw new TurnInProgressError(sessionId);
   const turnId = services.newId();
   const promptGeneration = await begin(services, live, turnId, content);
   try {
@@ -30,7 +33,7 @@ export async function dispatchPrompt(
   } catch (error) {
     if (await wasAccepted(live, promptGeneration, error, turnId)) return turnId;
     live.lifecycle.dispatchFailed(promptGeneration);
-    await ledger.turns.dispatchFailed(turnId, describeFailure(error));
+    await failDispatch(services, turnId, error);
     if (error instanceof ControlError && error.code === 'turn_in_progress') {
       throw new TurnInProgressError(sessionId);
     }
@@ -39,13 +42,25 @@ export async function dispatchPrompt(
   return turnId;
 }
 
+/** Ends the turn of a prompt that went nowhere; where the ledger is away, as soon as it is back. */
+async function failDispatch(services: HostServices, turnId: string, why: unknown): Promise<void> {
+  const { ledger, patience, closed } = services;
+  await patience.nowOrLater(
+    `the end of turn ${turnId}, which was not dispatched`,
+    async () => await ledger.turns.dispatchFailed(turnId, describeFailure(why)),
+    closed,
+  );
+}
+
 async function begin(
-  { ledger }: HostServices,
+  services: HostServices,
   { lifecycle, execution }: LiveExecution,
   turnId: string,
   content: readonly JsonObject[],
 ): Promise<number> {
+  const { ledger, patience } = services;
   const { executionId, sessionId } = execution;
+  patience.assertCertain();
   // The number advances before every attempt, and an attempt that fails uses it up (GENERATION-02, -03).
   const { promptGeneration } = lifecycle.beginPrompt().identity;
   try {
@@ -53,13 +68,14 @@ async function begin(
     return promptGeneration;
   } catch (error) {
     lifecycle.dispatchFailed(promptGeneration);
+    if (isAway(error) && error.mayBeStored) await failDispatch(services, turnId, error);
     throw error instanceof TurnOpenError ? new TurnInProgressError(sessionId) : error;
   }
 }
 
 /** Whether the server has the prompt all the same. What it answered is final; where it did not answer it is asked. */
 async function wasAccepted(
-  { client, execution }: LiveExecution,
+  { client, execution, lifecycle }: LiveExecution,
   promptGeneration: number,
   error: unknown,
   turnId: string,
@@ -67,7 +83,10 @@ async function wasAccepted(
   if (error instanceof ControlError) return false;
   try {
     const report = await client.call('getTurn', { instanceId: execution.instanceId });
-    return report.lastPromptGeneration >= promptGeneration;
+    if (report.lastPromptGeneration < promptGeneration) return false;
+    const { active } = report;
+    if (active?.promptGeneration === promptGeneration) lifecycle.accepted(promptGeneration, active.turnId);
+    return true;
   } catch {
     throw new PromptUnresolvedError(turnId, error);
   }
@@ -75,7 +94,10 @@ async function wasAccepted(
 
 function describeFailure(error: unknown): { readonly code: string; readonly message: string } {
   const told =
-    error instanceof ControlError || error instanceof NoAnswerError || error instanceof UnreadableAnswerError;
+    error instanceof ControlError ||
+    error instanceof NoAnswerError ||
+    error instanceof UnreadableAnswerError ||
+    isAway(error);
   return told
     ? { code: error.code, message: error.message }
     : { code: 'dispatch_failed', message: String(error) };

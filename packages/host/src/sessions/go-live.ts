@@ -1,6 +1,6 @@
 import type { OwnedControlServer } from '@holdfast/executor-contract';
 import type { Execution } from '@holdfast/recovery';
-import type { ActivePrompt } from '@holdfast/turn-ledger';
+import type { ActivePrompt, TerminalEvent } from '@holdfast/turn-ledger';
 import type { HostServices } from './host-services.ts';
 import { LiveExecution } from './live-execution.ts';
 
@@ -26,9 +26,29 @@ export function goLive(
       if (services.live.get(sessionId) === live) services.live.delete(sessionId);
     },
   });
-  live.lifecycle.resumeAt(promptGeneration, active);
+  const { lifecycle } = live;
+  const unseen = takeUnseenEnd(services, execution.executionId, promptGeneration);
+  const unseenPrompt = unseen && { generation: unseen.promptGeneration, turnId: unseen.controlTurnId };
+  lifecycle.resumeAt(promptGeneration, active ?? unseenPrompt ?? null);
   live.agentRunning = agentRunning;
   services.live.set(sessionId, live);
-  live.attach();
+  // An end that nobody saw is told now, as it would have been then; otherwise that the session has come up.
+  if (unseen === undefined) lifecycle.bootReady();
+  else lifecycle.terminal(unseen);
+  // The flow goes on when the hold under which it begins is long over.
+  services.sessionGuard.outside(() => {
+    live.attach();
+  });
   return live;
+}
+
+/** The end that nobody saw, if it is that of the latest prompt: one that was overtaken sets nothing in motion. */
+function takeUnseenEnd(
+  { unseenEnds }: HostServices,
+  executionId: string,
+  promptGeneration: number,
+): TerminalEvent | undefined {
+  const unseen = unseenEnds.get(executionId);
+  unseenEnds.delete(executionId);
+  return unseen?.promptGeneration === promptGeneration ? unseen : undefined;
 }

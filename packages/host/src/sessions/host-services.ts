@@ -1,4 +1,5 @@
 import type { OwnedControlServer } from '@holdfast/executor-contract';
+import type { TerminalEvent } from '@holdfast/turn-ledger';
 import type { ExecutionServices } from './execution-services.ts';
 import type { LiveExecution } from './live-execution.ts';
 
@@ -6,6 +7,8 @@ import type { LiveExecution } from './live-execution.ts';
 export interface HostServices extends ExecutionServices {
   /** The executions that run now, by session id. */
   readonly live: Map<string, LiveExecution>;
+  /** The last prompt that ended while no backend was there, by execution id; taken when its session is live again. */
+  readonly unseenEnds: Map<string, TerminalEvent>;
   /** The last control server of each scope that this host came to own. */
   readonly servers: () => readonly OwnedControlServer[];
 }

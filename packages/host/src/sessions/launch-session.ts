@@ -1,17 +1,12 @@
-import { ControlError, type StartedAgent } from '@holdfast/control-protocol';
-import type { ControlClient } from '@holdfast/control-protocol/client';
 import type { LaunchedInstance } from '@holdfast/executor-contract';
 import { RUN_ID_VARIABLE, createExecution } from '@holdfast/recovery';
 import type { SessionRecord } from '@holdfast/turn-ledger';
-import { AgentStartFailedError } from '../host-errors.ts';
-import type { AgentProfile } from '../host-options.ts';
+import { admitLaunch } from '../liveness/admit-launch.ts';
 import { agentNamed, runtimeOfKind } from './choices.ts';
 import { goLive } from './go-live.ts';
 import type { HostServices } from './host-services.ts';
 import type { LiveExecution } from './live-execution.ts';
-
-// A cold agent may fetch its packages first; the control server keeps the closer limits of each phase.
-const START_TIMEOUT_MS = 15 * 60_000;
+import { startAgent } from './start-agent.ts';
 
 /** What a launch is given beside the session. */
 export interface LaunchOptions {
@@ -27,11 +22,23 @@ export interface LaunchOptions {
 export async function launchSession(
   services: HostServices,
   session: SessionRecord,
+  { runId, signal: given }: LaunchOptions,
+): Promise<LiveExecution> {
+  return await services.starts.run(
+    session.sessionId,
+    given,
+    async (signal) => await launch(services, session, { runId, signal }),
+  );
+}
+
+async function launch(
+  services: HostServices,
+  session: SessionRecord,
   { runId, signal }: LaunchOptions,
 ): Promise<LiveExecution> {
   const { sessionId, taskId, workspacePath, agentProfileId } = session;
-  const admission = services.guards.admitLaunch(sessionId);
-  if (admission.kind === 'refused') throw admission.error;
+  services.patience.assertCertain();
+  await admitLaunch(services, session, signal);
   const profile = agentNamed(services, agentProfileId);
   const executionId = services.newId();
   const environment = {
@@ -43,7 +50,7 @@ export async function launchSession(
     signal,
   );
   const { server, instance } = launched;
-  const row = {
+  const values = {
     executionId,
     sessionId,
     taskId,
@@ -55,20 +62,26 @@ export async function launchSession(
     containerId: null,
     metadata: session.metadata,
   };
+  const row = { ...values, serverId: server.serverId };
   try {
     await services.ledger.executionWriter.insert(row);
-    const started = await startAgent(services, session, launched, signal);
+    services.liveness.launched(executionId);
+    const started = await startAgent(services, session, { ...launched, executionId }, signal);
     const { providerSessionId } = started.session;
     await services.ledger.sessions.setProviderSession(sessionId, providerSessionId);
     await services.ledger.sessions.setState(sessionId, 'waiting_for_input');
     const execution = createExecution({
-      ...row,
+      ...values,
       workspaceSourceRoots: [workspacePath],
       environment,
       providerSessionId,
       lastPromptGeneration: 0,
       runId,
+      taskEnvironmentId: session.taskEnvironmentId,
+      agentId: profile.agentId,
       command: profile.command,
+      continuationCommand: profile.continuationCommand,
+      history: profile.history,
     });
     return goLive(services, { execution, server }, { promptGeneration: 0, active: null, agentRunning: true });
   } catch (error) {
@@ -77,74 +90,18 @@ export async function launchSession(
   }
 }
 
-/** Starts the agent of an instance that has none, with the session's history where it has one. */
-export async function startAgent(
-  services: HostServices,
-  session: SessionRecord,
-  { server, instance }: LaunchedInstance,
-  signal: AbortSignal,
-): Promise<StartedAgent> {
-  const { agentProfileId, sessionId, providerSessionId } = session;
-  const profile = agentNamed(services, agentProfileId);
-  const start = async (kind: 'new' | 'load', load: string): Promise<StartedAgent> =>
-    await callStart(server.client, instance.instanceId, profile, kind === 'new' ? null : load, signal);
-  try {
-    if (providerSessionId === null) return await start('new', '');
-    try {
-      const started = await start('load', providerSessionId);
-      services.events.publish({ name: 'session.restarted', sessionId, history: 'loaded' });
-      return started;
-    } catch (error) {
-      if (!sessionNotLoaded(error)) throw error;
-      const started = await start('new', '');
-      services.events.publish({ name: 'session.restarted', sessionId, history: 'lost' });
-      return started;
-    }
-  } catch (error) {
-    throw error instanceof ControlError ? new AgentStartFailedError(sessionId, agentProfileId, error) : error;
-  }
-}
-
-async function callStart(
-  client: ControlClient,
-  instanceId: string,
-  profile: AgentProfile,
-  providerSessionId: string | null,
-  signal: AbortSignal,
-): Promise<StartedAgent> {
-  return await client.call(
-    'startAgent',
-    {
-      instanceId,
-      command: [...profile.command],
-      session: providerSessionId === null ? { kind: 'new' } : { kind: 'load', providerSessionId },
-      mcpServers: [...profile.mcpServers],
-      approval: profile.approval,
-      ...(profile.modeId === null ? {} : { modeId: profile.modeId }),
-      ...(profile.modelId === null ? {} : { modelId: profile.modelId }),
-      ...(profile.authMethodId === null ? {} : { authMethodId: profile.authMethodId }),
-    },
-    { timeoutMs: START_TIMEOUT_MS, signal },
-  );
-}
-
-/** The agent runs, but has no session of that name any more, or never could load one. */
-function sessionNotLoaded(error: unknown): boolean {
-  return (
-    error instanceof ControlError &&
-    error.code === 'agent_start_failed' &&
-    error.details?.['phase'] === 'session'
-  );
-}
-
 async function takeDown(
-  { ledger, events }: HostServices,
+  { ledger, patience, events, closed }: HostServices,
   { server, instance }: LaunchedInstance,
   executionId: string,
 ): Promise<void> {
   try {
     await server.client.call('deleteInstance', { instanceId: instance.instanceId });
-    await ledger.executionWriter.end(executionId, 'launch_failed');
+    await patience.nowOrLater(
+      `the end of the row of ${executionId}`,
+      async () => await ledger.executionWriter.end(executionId, 'launch_failed'),
+      closed,
+    );
   } catch (error) {
     // Its row stays, so the next recovery sees the instance and deals with it.
     events.publish({ name: 'host.error', what: `taking down the launch ${executionId}`, error });

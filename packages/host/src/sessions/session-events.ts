@@ -1,5 +1,5 @@
-import type { Ledger, StoredEvent } from '@holdfast/turn-ledger';
-import type { StoredNotice } from './stored-notice.ts';
+import type { ReadEvents, StoredEvent } from '@holdfast/turn-ledger';
+import type { ExecutionServices } from './execution-services.ts';
 
 const PAGE = 500;
 
@@ -8,7 +8,7 @@ const PAGE = 500;
  * aborts. Positions count from 1 without gaps over all executions of the session, in whichever process they were stored.
  */
 export async function* sessionEvents(
-  ports: { readonly ledger: Ledger; readonly stored: StoredNotice },
+  ports: Pick<ExecutionServices, 'ledger' | 'patience' | 'stored'>,
   sessionId: string,
   after: number,
   signal: AbortSignal,
@@ -23,7 +23,8 @@ export async function* sessionEvents(
     let position = after;
     while (!over()) {
       const more = ports.stored.next(sessionId);
-      const page = await ports.ledger.events.read(sessionId, { after: position, limit: PAGE });
+      const range = { after: position, limit: PAGE };
+      const page = await nextPage(ports, sessionId, range, signal);
       if (page.length === 0) await Promise.race([more, aborted.promise]);
       for (const event of page) {
         if (over()) return;
@@ -33,5 +34,20 @@ export async function* sessionEvents(
     }
   } finally {
     signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Waits where the ledger is away: what is not stored yet comes later. Nothing when the signal aborts. */
+async function nextPage(
+  { ledger, patience }: Pick<ExecutionServices, 'ledger' | 'patience'>,
+  sessionId: string,
+  range: ReadEvents,
+  signal: AbortSignal,
+): Promise<readonly StoredEvent[]> {
+  try {
+    return await patience.insist(async () => await ledger.events.read(sessionId, range), signal);
+  } catch (error) {
+    if (signal.aborted) return [];
+    throw error;
   }
 }

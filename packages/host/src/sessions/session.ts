@@ -1,27 +1,41 @@
 import {
   ControlError,
+  type ConfigOptionValue,
   type Instance,
   type JsonObject,
   type PermissionRequest,
+  type SessionChoice,
 } from '@holdfast/control-protocol';
+import type { Execution } from '@holdfast/recovery';
 import type { SessionRecord, StoredEvent } from '@holdfast/turn-ledger';
-import { SessionNotFoundError, TurnInProgressError } from '../host-errors.ts';
-import { Turn } from '../turns/turn.ts';
-import { dispatchPrompt } from './dispatch-prompt.ts';
+import { AgentStartCancelledError, SessionNotLiveError } from '../host-errors.ts';
+import type { Turn } from '../turns/turn.ts';
+import { cancelTurn } from './cancel-turn.ts';
+import { assertGone } from '../liveness/admit-launch.ts';
+import { sessionLiveness, type SessionLiveness } from '../liveness/session-liveness.ts';
+import { checkChoice, choose } from './choose.ts';
 import type { HostServices } from './host-services.ts';
-import { launchSession, startAgent } from './launch-session.ts';
 import type { LiveExecution } from './live-execution.ts';
-import { unlessClosed } from './unless-closed.ts';
+import type { PendingPrompt } from './pending-prompts.ts';
 import { assertOurs, requireLive } from './require-live.ts';
+import { promptRuns, recordOf, sendPrompt } from './send-prompt.ts';
+import { unlessClosed } from './unless-closed.ts';
 import { sessionEvents } from './session-events.ts';
 import { SessionFiles } from './session-files.ts';
 import { settleLostAgent } from './settle.ts';
+import { STOP_TIMEOUT_MS } from './stop-timeout.ts';
 
-/** Options of a prompt. */
-export interface PromptOptions {
+/** Options of a prompt that may have to wait for another. */
+export interface PromptNextOptions {
   /** The host's own name for this attempt; used when the prompt has to start an agent. */
   readonly runId?: string;
   readonly signal?: AbortSignal;
+}
+
+/** Options of a prompt. */
+export interface PromptOptions extends PromptNextOptions {
+  /** Cancels the prompt that runs, waits for its end, and takes its place before anybody else can. */
+  readonly replace?: boolean;
 }
 
 /** An answer to a permission request: one of the offered options, or the word that there will be none. */
@@ -46,9 +60,15 @@ export class Session {
 
   /** The session as the ledger has it. */
   async record(): Promise<SessionRecord> {
-    const record = await this.#services.ledger.sessions.get(this.id);
-    if (record === null) throw new SessionNotFoundError(this.id);
-    return record;
+    return await recordOf(this.#services, this.id);
+  }
+
+  /**
+   * What the session's agent runs with, or null when it has none: the same after a restart, but for what follows the agent's profile.
+   * Its `environment` holds secrets and is not enumerable.
+   */
+  get execution(): Execution | null {
+    return this.#services.live.get(this.id)?.execution ?? null;
   }
 
   /** The live instance, or null when the session has none. */
@@ -57,53 +77,129 @@ export class Session {
   }
 
   /**
+   * Whether the session has an agent that runs, looked at afresh: on its control server, or as a process where that cannot be asked.
+   * `unknown` where it cannot be told; then a prompt that would have to start an agent is refused with `AgentNotGoneError`.
+   */
+  async liveness(options: { readonly signal?: AbortSignal } = {}): Promise<SessionLiveness> {
+    const signal = unlessClosed(this.#services, options.signal);
+    const { liveness, why } = await sessionLiveness(this.#services, this.id, signal);
+    return { liveness, why };
+  }
+
+  /**
    * Starts a turn with a text or with ACP content blocks, and an agent first where the session has none (with its history
    * where the agent can load it). Resolves as soon as the prompt is accepted. Throws {@link TurnInProgressError},
-   * `SessionRecoveringError`, `AgentUnstoppableError`, `AgentStartFailedError`, `PromptUnresolvedError`,
-   * `SessionTakenOverError` or, later than the host, the reason of its end.
+   * `SessionRecoveringError`, `AgentUnstoppableError`, `AgentNotGoneError`, `AgentStartFailedError`, `AgentStartCancelledError`,
+   * `PromptUnresolvedError`, `SessionTakenOverError`, `LedgerUnavailableError` (try again when the ledger is back) or, later than
+   * the host, the reason of its end.
    */
   async prompt(content: string | readonly JsonObject[], options: PromptOptions = {}): Promise<Turn> {
-    const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-    const signal = unlessClosed(this.#services, options.signal);
+    const prompt = this.#pendingPrompt(content, options);
     return await this.#services.sessionGuard.hold(
       this.id,
-      async () => {
-        const record = await this.record();
-        const live = await this.#live(record, options.runId ?? null, signal);
-        const turnId = await dispatchPrompt(this.#services, live, blocks);
-        return new Turn(this.#services.results, turnId, this.id);
+      async (held) => {
+        const live = this.#services.live.get(this.id);
+        // Cancel and acceptance under one hold: nobody comes in between (GENERATION-11).
+        if (options.replace === true && live !== undefined && promptRuns(this.#services, this.id)) {
+          await cancelTurn(this.#services, live, held, prompt.signal);
+        }
+        return await sendPrompt(this.#services, this.id, prompt, held);
       },
-      { signal },
+      { signal: prompt.signal },
     );
   }
 
-  async #live(record: SessionRecord, runId: string | null, signal: AbortSignal): Promise<LiveExecution> {
-    assertOurs(this.#services, this.id);
-    const live = this.#services.live.get(this.id);
-    if (live === undefined) {
-      if ((await this.#services.ledger.turns.openTurn(this.id)) !== null)
-        throw new TurnInProgressError(this.id);
-      return await launchSession(this.#services, record, { runId, signal });
-    }
-    if (!live.agentRunning) {
-      const instance = await live.instance();
-      const started = await startAgent(this.#services, record, { server: live.server, instance }, signal);
-      await this.#services.ledger.sessions.setProviderSession(this.id, started.session.providerSessionId);
-      live.agentRunning = true;
-    }
-    return live;
+  /**
+   * As {@link Session.prompt}, but while a prompt runs this one waits for its end, however that is, and those asked for before.
+   * Resolves when it is accepted. It is kept in memory only: it rejects when the signal aborts, the session's agent is lost or
+   * stopped, or the host closes.
+   */
+  async promptNext(content: string | readonly JsonObject[], options: PromptNextOptions = {}): Promise<Turn> {
+    const prompt = this.#pendingPrompt(content, options);
+    // Not awaited under the guard, which the end of the running prompt needs.
+    const { accepted } = await this.#services.sessionGuard.hold(
+      this.id,
+      async (held) => ({
+        accepted: promptRuns(this.#services, this.id)
+          ? this.#services.pending.add(this.id, prompt)
+          : Promise.resolve(await sendPrompt(this.#services, this.id, prompt, held)),
+      }),
+      { signal: prompt.signal },
+    );
+    return await accepted;
   }
 
-  /** Asks the agent to end its turn; false when none was active. The turn's outcome tells how it ended. */
-  async cancel(): Promise<boolean> {
-    const live = requireLive(this.#services, this.id);
-    const { active } = await live.client.call('getTurn', { instanceId: live.execution.instanceId });
-    if (active === null) return false;
-    const { cancelling } = await live.client.call('cancel', {
-      instanceId: live.execution.instanceId,
-      turnId: active.turnId,
-    });
-    return cancelling;
+  #pendingPrompt(content: string | readonly JsonObject[], options: PromptNextOptions): PendingPrompt {
+    return {
+      content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+      runId: options.runId ?? null,
+      signal: unlessClosed(this.#services, options.signal),
+    };
+  }
+
+  /**
+   * Sets the mode of the agent's session. Resolves when the agent has confirmed it and the ledger has it: whenever an agent is
+   * started for the session from then on, by whichever host, it is set again, and a start in which the agent refuses it fails.
+   * While no agent runs it is only kept for the next start. Throws {@link ChoiceRefusedError} (the session stays as it was),
+   * {@link ChoiceUnresolvedError} (the agent did not say), {@link HostOptionError} or `SessionTakenOverError`.
+   */
+  async setMode(modeId: string): Promise<void> {
+    await this.#choose(checkChoice('modeId', modeId, { kind: 'mode', modeId }));
+  }
+
+  /** Sets the model, as {@link Session.setMode} does the mode. */
+  async setModel(modelId: string): Promise<void> {
+    await this.#choose(checkChoice('modelId', modelId, { kind: 'model', modelId }));
+  }
+
+  /** Sets one of the options that the agent offers (`session_config` tells of them), as {@link Session.setMode} does the mode. */
+  async setConfigOption(optionId: string, value: ConfigOptionValue): Promise<void> {
+    const choice = { kind: 'config_option', optionId, value } as const;
+    await this.#choose(checkChoice('config option', { optionId, value }, choice));
+  }
+
+  /**
+   * Forgets what was set: from its next start on the agent has what its profile says. For a session whose agent does not start
+   * because it no longer takes it. What an agent that runs has, it keeps.
+   */
+  async forgetChoices(): Promise<void> {
+    const { sessionGuard, ledger, closed } = this.#services;
+    await sessionGuard.hold(
+      this.id,
+      async () => {
+        assertOurs(this.#services, this.id);
+        await ledger.sessions.setChoices(this.id, []);
+      },
+      { signal: closed },
+    );
+  }
+
+  async #choose(choice: SessionChoice): Promise<void> {
+    const { sessionGuard, closed } = this.#services;
+    await sessionGuard.hold(
+      this.id,
+      async () => {
+        await choose(this.#services, await this.record(), choice);
+      },
+      { signal: closed },
+    );
+  }
+
+  /**
+   * Asks the agent to end its turn and waits for that; false when none was active. The turn's outcome tells how it ended. A
+   * cancel that is not answered within the host's `cancelLimitMs` ends the turn all the same, as `cancelled` with the reason
+   * `cancel_unanswered`, and its agent is stopped if it can be reached; the next prompt starts another. An agent that is
+   * being started is started no further: who waits for it gets {@link AgentStartCancelledError}.
+   */
+  async cancel(options: { readonly signal?: AbortSignal } = {}): Promise<boolean> {
+    if (this.#services.starts.cancel(this.id, new AgentStartCancelledError(this.id))) return true;
+    requireLive(this.#services, this.id);
+    const signal = unlessClosed(this.#services, options.signal);
+    return await this.#services.sessionGuard.hold(
+      this.id,
+      async (held) => await cancelTurn(this.#services, requireLive(this.#services, this.id), held, signal),
+      { signal },
+    );
   }
 
   /**
@@ -117,15 +213,22 @@ export class Session {
     return sessionEvents(this.#services, this.id, options.after ?? 0, signal);
   }
 
-  /** Stops the agent and all that it started. The session keeps its workspace and can be prompted again. */
+  /**
+   * Stops the agent and all that it started, also one that is being started. The session keeps its workspace and can be
+   * prompted again. Throws `AgentNotGoneError` where an agent of it is out of this host's hands; nothing is changed then.
+   */
   async stop(): Promise<void> {
-    const { sessionGuard, ledger, closed } = this.#services;
+    const { sessionGuard, ledger, closed, liveness, pending, starts } = this.#services;
+    this.#services.live.get(this.id)?.announceStop();
+    starts.cancel(this.id, new AgentStartCancelledError(this.id));
     await sessionGuard.hold(
       this.id,
       async () => {
         assertOurs(this.#services, this.id);
         const live = this.#services.live.get(this.id);
-        if (live !== undefined) await stopInstance(live);
+        pending.rejectAll(this.id, new SessionNotLiveError(this.id));
+        if (live === undefined) await assertGone(this.#services, this.id, closed);
+        else await liveness.whileStopping(this.id, async () => await stopInstance(live));
         await settleLostAgent(this.#services, this.id);
         await ledger.sessions.setState(this.id, 'stopped');
       },
@@ -161,9 +264,6 @@ export class SessionPermissions {
     await live.client.call('answerPermission', { instanceId, requestId, ...decision });
   }
 }
-
-// Stopping an agent takes its grace and more; the control server bounds it.
-const STOP_TIMEOUT_MS = 60_000;
 
 async function stopInstance(live: LiveExecution): Promise<void> {
   await live.release();

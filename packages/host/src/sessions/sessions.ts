@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { Id, type JsonObject } from '@holdfast/control-protocol';
-import type { SessionFilter } from '@holdfast/turn-ledger';
+import { judgeReady, type PromptIdentity, type SessionFilter } from '@holdfast/turn-ledger';
 import { HostOptionError } from '../host-errors.ts';
+import { executionStore } from '../turns/execution-store.ts';
 import { agentNamed, runtimeOfKind } from './choices.ts';
 import type { HostServices } from './host-services.ts';
 import { launchSession } from './launch-session.ts';
@@ -23,6 +24,8 @@ export interface CreateSession {
   readonly workspace: { readonly kind: 'local'; readonly path: string };
   /** The host's own name for this attempt, carried to the agent as `KANDEV_RUN_ID`. */
   readonly runId?: string;
+  /** The host's own name for the environment that the session works in; kept with the session and given back with it. */
+  readonly taskEnvironmentId?: string;
   /** Kept with the session and its executions; must hold no secret. */
   readonly metadata?: JsonObject;
   readonly signal?: AbortSignal;
@@ -57,11 +60,20 @@ export class Sessions {
           workspacePath: options.workspace.path,
           mode: 'managed',
           metadata: options.metadata ?? {},
+          taskEnvironmentId: options.taskEnvironmentId ?? null,
         });
         try {
           await launchSession(services, record, { runId: options.runId ?? null, signal });
         } catch (error) {
-          await services.ledger.sessions.setState(sessionId, 'failed');
+          // After the end of the host the ledger is the next one's, which makes the session truthful.
+          if (services.closed.aborted) throw error;
+          await services.patience.nowOrLater(
+            `the failed start of session ${sessionId}`,
+            async () => {
+              await services.ledger.sessions.setState(sessionId, 'failed');
+            },
+            services.closed,
+          );
           throw error;
         }
         return new Session(services, record);
@@ -74,6 +86,14 @@ export class Sessions {
   async get(sessionId: string): Promise<Session | null> {
     const record = await this.#services.ledger.sessions.get(sessionId);
     return record === null ? null : new Session(this.#services, record);
+  }
+
+  /**
+   * Whether the prompt that a `session.ready` event names is still the latest of an execution that this host drives. What is not
+   * is about the past: ignore it (GENERATION-09).
+   */
+  isCurrent(ready: PromptIdentity): boolean {
+    return judgeReady(ready, executionStore(this.#services.live)).kind === 'current';
   }
 
   /** All sessions, the oldest first. */

@@ -28,6 +28,9 @@ export function knownServers(ownership: Ownership): KnownServers {
       async endSurvivor(scope, dial, signal) {
         return await ownership.endSurvivor(scope, dial, signal);
       },
+      async refusedServer(scope, signal) {
+        return await ownership.refusedServer(scope, signal);
+      },
     },
   };
 }

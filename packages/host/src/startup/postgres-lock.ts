@@ -4,8 +4,9 @@ import { isNativeError } from 'node:util/types';
 import type { Clock } from '@holdfast/recovery';
 import type { Client, ClientConfig } from 'pg';
 import { SharedLockHeldError, SharedLockLostError, SharedLockUnavailableError } from '../host-errors.ts';
-import { postgresPlace } from './postgres-url.ts';
-import { holderName, holderNamed, sharedLockKey, type SharedLock } from './shared-lock.ts';
+import { postgresPlace } from '@holdfast/turn-ledger/postgres-url';
+import type { CountedLock } from './kept-lock.ts';
+import { holderName, holderNamed, sharedLockKey } from './shared-lock.ts';
 
 /** Which lock to take, and where. */
 export interface PostgresLockOptions {
@@ -15,6 +16,8 @@ export interface PostgresLockOptions {
   readonly name: string;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Count the holders in a table of the database, `holdfast_lock_holders`. Default: no. */
+  readonly counted?: boolean;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -36,6 +39,12 @@ const THIS_LOCK = `l.locktype = 'advisory' and l.granted and l.objsubid = 1
   and (l.classid::bigint << 32 | l.objid::bigint) = $1::bigint`;
 const HOLDER = `select a.application_name as name, a.backend_start as since
   from pg_locks l join pg_stat_activity a using (pid) where ${THIS_LOCK}`;
+const HOLDERS =
+  'create table if not exists holdfast_lock_holders (name text primary key, epoch bigint not null)';
+const COUNT = `insert into holdfast_lock_holders as h (name, epoch) values ($1, 1)
+  on conflict (name) do update set epoch = h.epoch + 1 returning epoch::text as epoch`;
+// insufficient_privilege, invalid_schema_name, read_only_sql_transaction
+const MAY_NOT_WRITE: ReadonlySet<string> = new Set(['42501', '3F000', '25006']);
 const STILL_MINE = `select 1 from pg_locks l where l.pid = pg_backend_pid() and ${THIS_LOCK}`;
 
 /**
@@ -43,8 +52,9 @@ const STILL_MINE = `select 1 from pg_locks l where l.pid = pg_backend_pid() and 
  * that names the holder, or {@link SharedLockUnavailableError}. The server drops the lock when the connection ends, however
  * this process dies. Until it is released the connection keeps the process up.
  */
-export async function acquirePostgresLock(options: PostgresLockOptions): Promise<SharedLock> {
+export async function acquirePostgresLock(options: PostgresLockOptions): Promise<CountedLock> {
   const { url, clock, signal } = options;
+  let epoch: bigint | null = null;
   const place = postgresPlace(url);
   const key = String(sharedLockKey(options.name));
   const socket = new Socket();
@@ -75,6 +85,7 @@ export async function acquirePostgresLock(options: PostgresLockOptions): Promise
     await client.connect();
     await client.query(SETTINGS, [holderName(process.pid, hostname())]);
     await take(client, { key, place, clock, signal });
+    if (options.counted === true) epoch = await countHolder(client, options.name);
   } catch (error) {
     await farewell();
     if (error instanceof SharedLockHeldError || signal.aborted) throw error;
@@ -83,12 +94,25 @@ export async function acquirePostgresLock(options: PostgresLockOptions): Promise
   const stopLooking = lookAgainAndAgain(client, key, { clock, lose });
   return {
     place,
+    epoch,
     lost: lost.signal,
     async release() {
       stopLooking();
       await farewell();
     },
   };
+}
+
+/** Counts this holder; null where the database lets nobody write that down. */
+async function countHolder(client: Client, name: string): Promise<bigint | null> {
+  try {
+    await client.query(HOLDERS);
+    const { rows } = await client.query<{ epoch: string }>(COUNT, [name]);
+    return BigInt(rows[0]?.epoch ?? '');
+  } catch (error) {
+    if (isNativeError(error) && 'code' in error && MAY_NOT_WRITE.has(String(error.code))) return null;
+    throw error;
+  }
 }
 
 async function newClient(place: string, config: ClientConfig): Promise<Client> {

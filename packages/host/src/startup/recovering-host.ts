@@ -1,5 +1,6 @@
 import type { SessionGuards } from '@holdfast/recovery';
-import { SessionRecoveringError } from '@holdfast/recovery';
+import { SessionRecoveringError, classifyLiveness } from '@holdfast/recovery';
+import type { SessionLiveness } from '../liveness/session-liveness.ts';
 
 /** What a host offers while it recovers: every launch is refused, retryably (SURVIVAL-002.8). */
 export interface RecoveringHost {
@@ -8,6 +9,8 @@ export interface RecoveringHost {
     create(options: { readonly sessionId?: string }): Promise<never>;
     /** Always rejects with `SessionRecoveringError`, or with `AgentUnstoppableError` once that is known. */
     prompt(sessionId: string): Promise<never>;
+    /** `unknown`, without asking anybody: recovery has not come to its outcome. */
+    liveness(sessionId: string): Promise<SessionLiveness>;
   };
 }
 
@@ -24,6 +27,11 @@ export function recoveringHost(guards: SessionGuards, retryAfterMs: number): Rec
     sessions: {
       create: async ({ sessionId = 'new' }) => await Promise.reject(refusal(sessionId)),
       prompt: async (sessionId) => await Promise.reject(refusal(sessionId)),
+      liveness: async () =>
+        await Promise.resolve({
+          liveness: classifyLiveness({ kind: 'recovering' }),
+          why: 'the sessions of this host are being recovered',
+        }),
     },
   };
 }

@@ -20,7 +20,7 @@ export function sharedLockKey(name: string): bigint {
 }
 
 // PostgreSQL cuts an application name at 63 bytes.
-const LONGEST_HOST = 40;
+export const LONGEST_HOST = 40;
 
 /** How a holder is named to those it keeps out: the `application_name` of its connection. */
 export function holderName(pid: number, host: string): string {

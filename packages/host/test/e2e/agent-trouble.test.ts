@@ -81,6 +81,75 @@ describe('an agent that does not start', () => {
   );
 });
 
+describe('an agent that is still starting', () => {
+  it.each(['stop', 'cancel'] as const)(
+    'is given up by a %s, and another prompt starts one',
+    async (way) => {
+      await using home = await testHome('give-up');
+      const silent = {
+        scripted: { command: scriptedAgentCommand(), environment: startBehaviour({ silent: true }) },
+      };
+      {
+        await using backend = await Backend.ready(home, { agents: silent });
+        const launch = backend.create(home, 'one').catch((error: unknown) => error);
+        await until(() => agentsIn(home.root).length === 1, { reason: 'the agent', withinMs: 20_000 });
+        await backend.do(way, 'one');
+        expect(await launch).toMatchObject({ code: 'agent_start_cancelled', facts: { sessionId: 'one' } });
+        expect(agentsIn(home.root)).toEqual([]);
+        expect(await backend.do('record', 'one')).toMatchObject({
+          state: way === 'stop' ? 'stopped' : 'failed',
+        });
+        expect(await backend.do('instance', 'one')).toBeNull();
+        await backend.close('keep');
+      }
+      await using backend = await Backend.ready(home);
+      expect(await backend.do('outcome', await backend.prompt('one', 'hello'))).toMatchObject({
+        kind: 'completed',
+      });
+      await backend.close('stop');
+    },
+    LONG_MS,
+  );
+
+  it(
+    'leaves nothing in the way when it was to replace one that crashed',
+    async () => {
+      await using home = await testHome('give-up-again');
+      let instanceId: string;
+      {
+        await using backend = await Backend.ready(home);
+        ({ instanceId } = await backend.create(home, 'one'));
+        await backend.close('keep');
+      }
+      {
+        const mute = { scripted: { command: [process.execPath, '-e', 'process.stdin.resume()'] } };
+        await using backend = await Backend.ready(home, { agents: mute });
+        await backend.do('outcome', await backend.prompt('one', script({ step: 'crash' })));
+        await until(
+          async () => (await backend.allEvents('one')).some(({ event }) => event.type === 'agent_exited'),
+          { reason: 'the end of the agent to be stored', withinMs: 10_000 },
+        );
+        const prompt = backend.prompt('one', 'again').catch((error: unknown) => error);
+        await until(async () => (await backend.instance('one')).status === 'starting', {
+          reason: 'the next agent to be starting',
+          withinMs: 20_000,
+        });
+        expect(await backend.do('cancel', 'one')).toBe(true);
+        expect(await prompt).toMatchObject({ code: 'agent_start_cancelled', facts: { sessionId: 'one' } });
+        expect(await backend.instance('one')).toMatchObject({ status: 'idle', agentPid: null });
+        await backend.close('keep');
+      }
+      await using backend = await Backend.ready(home);
+      expect(await backend.do('outcome', await backend.prompt('one', 'hello'))).toMatchObject({
+        kind: 'completed',
+      });
+      expect(await backend.instance('one')).toMatchObject({ instanceId });
+      await backend.close('stop');
+    },
+    LONG_MS,
+  );
+});
+
 describe('a session', () => {
   it(
     'takes one prompt at a time, can be cancelled, stopped, and prompted again [GENERATION-02]',
@@ -99,9 +168,9 @@ describe('a session', () => {
       expect(await backend.do('outcome', await backend.prompt('one', 'now'))).toMatchObject({
         kind: 'completed',
       });
-      // The refused prompt used its number up, and has no turn.
+      // The refused prompt was no attempt: it has no turn, and took no number.
       expect((await backend.do('turns', 'one')).map(({ promptGeneration }) => promptGeneration)).toEqual([
-        1, 3,
+        1, 2,
       ]);
 
       const open = await backend.prompt('one', script({ step: 'silence' }));

@@ -1,27 +1,13 @@
-import { writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
-import { script } from '@holdfast/scripted-agent';
-import {
-  listProcesses,
-  processIsAlive,
-  testHome,
-  until,
-  waitForExit,
-  type TestHome,
-} from '@holdfast/testbeds';
+import { processIsAlive, testHome, waitForExit, type TestHome } from '@holdfast/testbeds';
 import { openLedger } from '@holdfast/turn-ledger';
 import { Backend } from '../fixtures/backend-driver.ts';
 import { agentsIn } from '../fixtures/situations.ts';
+import { changeSecret, endSurvivor, leaveSurvivor } from '../fixtures/survivor.ts';
 
 const LONG_MS = 120_000;
 const ENDS = { withinMs: 20_000 };
-
-/** What a backend with survival on left behind when it was killed. */
-interface Survivor {
-  readonly server: number;
-  readonly agent: number;
-}
 
 describe('a survivor that is found with survival switched off', () => {
   it(
@@ -233,28 +219,6 @@ describe('passthrough sessions', () => {
     LONG_MS,
   );
 });
-
-/** A backend with survival on that is killed with a turn under way. */
-async function leaveSurvivor(home: TestHome): Promise<Survivor> {
-  await using first = await Backend.ready(home);
-  const { agentPid } = await first.create(home, 'one');
-  await first.prompt('one', script({ step: 'say', text: 'before' }, { step: 'silence' }));
-  await first.events('one', 2);
-  const server = await until(() => first.serverPid(home), { reason: 'the server’s pid', withinMs: 5000 });
-  await first.kill();
-  return { server, agent: agentPid ?? 0 };
-}
-
-async function endSurvivor({ server, agent }: Survivor): Promise<void> {
-  if (listProcesses().some(({ pid }) => pid === server)) process.kill(server, 'SIGTERM');
-  for (const pid of [server, agent]) await waitForExit(pid, { ...ENDS, reason: 'the survivor' });
-}
-
-async function changeSecret(home: TestHome, content: string): Promise<void> {
-  await using ledger = await openLedger({ url: home.path('home', 'ledger.db') });
-  const record = await ledger.controlServers.read('standalone');
-  await writeFile(home.path('home', 'secrets', record?.credentialRef ?? ''), content);
-}
 
 async function changeRecord(home: TestHome, serverId: string): Promise<void> {
   await using ledger = await openLedger({ url: home.path('home', 'ledger.db') });

@@ -29,6 +29,15 @@ describe('a turn that ends while no backend is there', () => {
       const events = await second.allEvents('one');
       expect(events.at(-1)?.event).toMatchObject({ type: 'turn_ended', promptGeneration: 1 });
       expect(second.published().filter(({ name }) => name === 'turn.outcome')).toHaveLength(1);
+      // What follows the end of a prompt follows this one as well, once.
+      await until(() => second.completed().length > 0, {
+        reason: 'the turn to be followed up',
+        withinMs: 10_000,
+      });
+      expect(second.completed()).toEqual([{ sessionId: 'one', turnId, next: null }]);
+      expect(second.published().filter(({ name }) => name === 'session.ready')).toMatchObject([
+        { promptGeneration: 1, after: 'prompt' },
+      ]);
       await until(async () => (await second.instance('one')).retainedOutcomes === 0, {
         reason: 'the outcome to be acknowledged',
         withinMs: 10_000,
@@ -51,6 +60,9 @@ describe('a turn that ends while no backend is there', () => {
       await using third = await Backend.ready(home);
       expect((await third.do('turns', 'one'))[0]).toMatchObject({ turnId, state: 'completed' });
       expect(third.published().filter(({ name }) => name === 'turn.outcome')).toEqual([]);
+      expect(third.published().filter(({ name }) => name === 'session.ready')).toMatchObject([
+        { promptGeneration: 1, after: 'boot' },
+      ]);
       await until(async () => (await third.instance('one')).retainedOutcomes === 0, {
         reason: 'the outcome to be acknowledged',
         withinMs: 10_000,

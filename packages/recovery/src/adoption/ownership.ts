@@ -10,6 +10,8 @@ import { adoptServer } from './adopt.ts';
 import { authenticate } from './authenticate.ts';
 import { bootstrapServer } from './bootstrap.ts';
 import type { OwnershipContext } from './context.ts';
+import { endedUnowned } from './last-words.ts';
+import { RefusedServers } from './refused-servers.ts';
 import { absent } from './refusal.ts';
 import { SpentSecrets } from './spent-secrets.ts';
 import { stopServer, targetOf } from './stop-server.ts';
@@ -37,6 +39,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     spent,
   };
   const { onEvent, crashPoint } = context;
+  const refusedServers = new RefusedServers(context.settings);
 
   return {
     async adopt(scope, dial, signal) {
@@ -47,7 +50,9 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       const { endpoint, serverId } = record;
       onEvent({ name: 'adoption.attempted', scope, endpoint, serverId });
       const result = await adoptServer(context, record, dial, signal);
-      tell(context, record, result);
+      await tell(context, record, result);
+      if (result.kind === 'refused') refusedServers.remember(record, dial);
+      else refusedServers.forget(scope);
       if (result.kind === 'incompatible_stopped') spent.serverIsGone(serverId);
       return result;
     },
@@ -65,6 +70,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       if (server.kind === 'absent') return { kind: 'none' };
       if (server.kind === 'refused') {
         const { reason, detail } = server;
+        refusedServers.remember(record, dial);
         onEvent({ name: 'survivor.left_alone', scope, serverId, reason, detail });
         return { kind: 'left_alone', reason };
       }
@@ -74,14 +80,24 @@ export function createOwnership(options: OwnershipOptions): Ownership {
         spent.serverIsGone(serverId);
         onEvent({ name: 'survivor.stopped', scope, serverId });
       } else {
+        refusedServers.remember(record, dial);
         onEvent({ name: 'survivor.not_stopped', scope, serverId, detail: stop.detail });
       }
       return stop;
     },
+
+    async refusedServer(scope, signal) {
+      return await refusedServers.standing(scope, signal);
+    },
   };
 }
 
-function tell({ onEvent }: OwnershipContext, { scope }: ControlServerRecord, result: AdoptionResult): void {
+async function tell(
+  { onEvent }: OwnershipContext,
+  record: ControlServerRecord,
+  result: AdoptionResult,
+): Promise<void> {
+  const { scope, serverId } = record;
   if (result.kind === 'refused') {
     onEvent({ name: 'adoption.refused', scope, reason: result.reason, detail: result.detail });
   } else if (result.kind === 'incompatible_stopped') {
@@ -93,6 +109,7 @@ function tell({ onEvent }: OwnershipContext, { scope }: ControlServerRecord, res
       reason: 'no_answer',
       detail: 'nothing answers at the recorded endpoint',
     });
+    if (await endedUnowned(record)) onEvent({ name: 'adoption.unowned_shutdown', scope, serverId });
   } else if (result.kind === 'absent') {
     onEvent({ name: 'adoption.shutting_down', scope });
   }

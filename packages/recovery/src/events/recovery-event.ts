@@ -35,6 +35,8 @@ export type RecoveryEvent =
     }
   /** The server on record says that it is stopping: no refusal, nothing to adopt. */
   | { readonly name: 'adoption.shutting_down'; readonly scope: string }
+  /** Nothing answers, and the server's own log says why: nobody owned it for the unowned period, so it stopped its agents. */
+  | { readonly name: 'adoption.unowned_shutdown'; readonly scope: string; readonly serverId: string }
   /** An own server without a capability that is needed has been stopped. */
   | {
       readonly name: 'adoption.incompatible_stopped';
@@ -106,7 +108,7 @@ export type RecoveryEvent =
   | {
       readonly name: 'launch.refused';
       readonly sessionId: string;
-      readonly why: 'session_recovering' | 'agent_unstoppable';
+      readonly why: 'session_recovering' | 'agent_unstoppable' | 'agent_not_gone';
     };
 
 /** Told synchronously; must not throw. */

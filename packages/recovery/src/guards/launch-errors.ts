@@ -1,3 +1,5 @@
+import type { Liveness } from '../liveness/classify-liveness.ts';
+
 /** A launch came while the session's recovery is still under way: try again. */
 export class SessionRecoveringError extends Error {
   override readonly name = 'SessionRecoveringError';
@@ -27,5 +29,28 @@ export class AgentUnstoppableError extends Error {
     );
     this.sessionId = facts.sessionId;
     this.instanceIds = facts.instanceIds;
+  }
+}
+
+/**
+ * An agent of the session that this backend does not drive is alive, or may be; a second one must not start beside it. To be tried
+ * again: agents end, and control servers that nobody owns stop theirs after the unowned period.
+ */
+export class AgentNotGoneError extends Error {
+  override readonly name = 'AgentNotGoneError';
+  readonly code = 'agent_not_gone';
+  readonly retryable = true;
+  readonly sessionId: string;
+  readonly liveness: Exclude<Liveness, 'gone'>;
+  readonly why: string;
+
+  constructor(facts: { sessionId: string; liveness: Exclude<Liveness, 'gone'>; why: string }) {
+    const { sessionId, liveness, why } = facts;
+    super(
+      `Session ${sessionId} ${liveness === 'alive' ? 'has' : 'may have'} an agent that this backend does not drive: ${why}; try again when it has ended, or restart the backend to recover it.`,
+    );
+    this.sessionId = sessionId;
+    this.liveness = liveness;
+    this.why = why;
   }
 }

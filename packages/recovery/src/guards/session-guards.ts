@@ -40,6 +40,11 @@ export class SessionGuards {
     this.#guards.set(sessionId, new Set([...(this.#guards.get(sessionId) ?? []), ...instanceIds]));
   }
 
+  /** Whether the session's recovery, a stop that it waits for included, has not come to its outcome. Refuses nothing. */
+  isRecovering(sessionId: string): boolean {
+    return this.#guards.get(sessionId)?.size === 0;
+  }
+
   /** To be asked, synchronously, before a session is launched. */
   admitLaunch(sessionId: string): LaunchAdmission {
     const holders = this.#guards.get(sessionId);

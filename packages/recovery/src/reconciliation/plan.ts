@@ -1,33 +1,66 @@
 import type { ExecutionRecord } from '@holdfast/executor-contract';
+import type { RowLiveness } from '../liveness/judge-row.ts';
 import { OUTCOME_EFFECTS, type RowOutcome } from '../outcomes/row-outcome.ts';
+
+/** A row with what recovery came to for it, and its liveness taken after that (SURVIVAL-003.1, .6). */
+export interface JudgedRow {
+  readonly row: ExecutionRecord;
+  readonly outcome: RowOutcome;
+  /** One that was not taken is a doubt. */
+  readonly liveness?: Pick<RowLiveness, 'liveness'>;
+}
+
+/** What a host has to set right about one session, in one transaction. */
+export interface SessionPlan {
+  readonly sessionId: string;
+  /**
+   * `reconcile`: an active session becomes waiting for input, its open turns abandoned, its task in progress goes to review as
+   * interrupted. `untouched`: none of it.
+   */
+  readonly session: 'reconcile' | 'untouched';
+  /** The executions whose rows stop claiming a live process; resume token and worktree stay. */
+  readonly repair: readonly string[];
+}
 
 /** What a host has to set right after recovery. */
 export interface ReconciliationPlan {
-  /**
-   * Sessions that are not re-tracked: an active one becomes waiting for input, its open turns abandoned, its task in progress
-   * goes to review as interrupted.
-   */
-  readonly sessionIds: readonly string[];
-  /** Rows that stop claiming a live process; resume token and worktree stay. */
-  readonly repairs: readonly ExecutionRecord[];
+  /** Sorted by session id; sessions about which everything is true are left out. */
+  readonly sessions: readonly SessionPlan[];
 }
 
-/** Reads the outcomes of all rows (SURVIVAL-003.1). A session with any row whose outcome leaves it untouched is left alone. */
-export function planReconciliation(
-  rows: ReadonlyArray<{ readonly row: ExecutionRecord; readonly outcome: RowOutcome }>,
-): ReconciliationPlan {
-  const untouched = new Set(
-    rows
-      .filter(({ outcome }) => OUTCOME_EFFECTS[outcome.kind].session === 'untouched')
-      .map(({ row }) => row.sessionId),
-  );
-  const sessionIds = new Set(
-    rows.map(({ row }) => row.sessionId).filter((sessionId) => !untouched.has(sessionId)),
+/**
+ * Reads outcomes and liveness of all rows. A session with any row whose outcome leaves it untouched is left alone. Only a row whose
+ * process is gone is repaired; the others stay, so that the next start sees them and no launch gets past them.
+ */
+export function planReconciliation(rows: readonly JudgedRow[]): ReconciliationPlan {
+  const plans = [...Map.groupBy(rows, ({ row }) => row.sessionId)].map(([sessionId, ofSession]) =>
+    planSession(sessionId, ofSession),
   );
   return {
-    sessionIds: [...sessionIds].toSorted(),
-    repairs: rows
-      .filter(({ outcome }) => OUTCOME_EFFECTS[outcome.kind].row === 'repair')
-      .map(({ row }) => row),
+    sessions: plans
+      .filter(({ session, repair }) => session === 'reconcile' || repair.length > 0)
+      .toSorted((a, b) => (a.sessionId < b.sessionId ? -1 : 1)),
   };
+}
+
+function planSession(sessionId: string, rows: readonly JudgedRow[]): SessionPlan {
+  const effects = rows.map(({ outcome }) => OUTCOME_EFFECTS[outcome.kind]);
+  return {
+    sessionId,
+    session: effects.some(({ session }) => session === 'untouched') ? 'untouched' : 'reconcile',
+    repair: rows
+      .filter((row) => becomesOf(row) === 'repaired')
+      .map(({ row }) => row.executionId)
+      .toSorted(),
+  };
+}
+
+/** What becomes of a row: the outcome decides, and liveness can only keep a row that the outcome would have repaired. */
+export function becomesOf({
+  outcome,
+  liveness,
+}: Pick<JudgedRow, 'outcome' | 'liveness'>): 'live' | 'repaired' | 'kept' {
+  const effect = OUTCOME_EFFECTS[outcome.kind].row;
+  if (effect === 'live') return 'live';
+  return effect === 'repair' && liveness?.liveness === 'gone' ? 'repaired' : 'kept';
 }

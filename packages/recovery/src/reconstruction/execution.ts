@@ -1,4 +1,5 @@
 import type { JsonObject } from '@holdfast/control-protocol';
+import type { HistorySetting } from '../ports/profiles.ts';
 
 /** What an execution is made of. Launch and recovery both have to give all of it. */
 export interface ExecutionValues {
@@ -14,6 +15,8 @@ export interface ExecutionValues {
   readonly workspacePath: string;
   readonly metadata: JsonObject;
   readonly containerId: string | null;
+  /** The host's own name for the environment that the session works in, or null where it gave none. */
+  readonly taskEnvironmentId: string | null;
   readonly workspaceSourceRoots: readonly string[];
   /** The runtime environment of the agent. Holds secrets. */
   readonly environment: Readonly<Record<string, string>>;
@@ -22,8 +25,14 @@ export interface ExecutionValues {
   readonly lastPromptGeneration: number;
   /** The host's own name for this attempt, or null where it gave none (CONTRACT-10). */
   readonly runId: string | null;
+  /** Which agent its profile runs now. */
+  readonly agentId: string;
   /** Program and arguments of the agent, as its profile says now. */
   readonly command: readonly string[];
+  /** Program and arguments with which the agent is started again, with a conversation to load, as its profile says now. */
+  readonly continuationCommand: readonly string[];
+  /** Whether such a start loads the conversation, as its profile says now. */
+  readonly history: HistorySetting;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { ExecutionRecord } from '@holdfast/executor-contract';
+import { unlessAborted } from '../deadline.ts';
 import type { SessionGuards } from '../guards/session-guards.ts';
 import { acknowledgeOutcomes } from '../outcomes/apply-outcomes.ts';
 import { OUTCOME_EFFECTS, type RowOutcome } from '../outcomes/row-outcome.ts';
@@ -6,10 +7,16 @@ import { retrack, type RetrackContext, type RetrackedSession } from './retrack.t
 import { instanceIdsOf, rowsOf, type SessionWork } from './session-work.ts';
 import { stopInstance, type StopContext } from './stop-instance.ts';
 
+/**
+ * Takes a session that works again. Recovery waits for it until the signal aborts; what has not been taken by then must not be taken
+ * any more. A rejection leaves the instance running and unpublished.
+ */
+export type Publish = (session: RetrackedSession, signal: AbortSignal) => Promise<void> | void;
+
 /** What the recovery of one session works with. */
 export interface SessionContext extends StopContext, RetrackContext {
   readonly guards: SessionGuards;
-  readonly publish: (session: RetrackedSession) => Promise<void> | void;
+  readonly publish: Publish;
   /** The outcome of a row that no live instance belongs to. */
   readonly outcomeOfLeft: (row: ExecutionRecord) => RowOutcome;
   /** Called for each row of the session; the first outcome counts. */
@@ -101,8 +108,7 @@ async function settleTracked(
     const retracking = await retrack(context, row, instance, server);
     if (retracking.kind === 'no_instance') return { outcome: retracking };
     if (retracking.kind !== 'ready') return await stopFor(retracking.kind, retracking);
-    context.deadline.throwIfAborted();
-    await context.publish(retracking.session);
+    await publish(context, retracking.session);
     const { executionId, sessionId } = row;
     context.onEvent({ name: 'session.retracked', sessionId, executionId, instanceId });
     return { outcome: { kind: 'retracked' }, published: retracking.session };
@@ -114,6 +120,12 @@ async function settleTracked(
     // The agent is well; it is our own side that failed, so nothing is stopped.
     return { outcome: { kind: 'not_published', instanceIds: [instanceId], detail: messageOf(error) } };
   }
+}
+
+/** Nothing is published late (SURVIVAL-003.7). */
+async function publish({ deadline, ...context }: SessionContext, session: RetrackedSession): Promise<void> {
+  deadline.throwIfAborted();
+  await unlessAborted(Promise.resolve(context.publish(session, deadline)), deadline);
 }
 
 /** The instances because of which the session stays guarded. */

@@ -5,6 +5,8 @@ import {
   NestedTransactionError,
   type LedgerUnavailableReason,
 } from './ledger-errors.ts';
+import { CommitInDoubtError } from './postgres/commit-in-doubt-error.ts';
+import { SharedTransactions } from './shared-transactions.ts';
 import type { LedgerReader, LedgerSchema, LedgerTransaction } from './schema.ts';
 
 /** The one way to the tables. Work that is handed in uses what it is given and nothing else of the ledger. */
@@ -13,9 +15,14 @@ export interface LedgerDatabase {
   read<T>(work: (db: LedgerReader) => Promise<T>): Promise<T>;
   /**
    * Runs `work` in one transaction: all of it is stored, or nothing. It may run several times when another process is in the
-   * way, so it changes nothing but the tables.
+   * way or a connection breaks, so it changes nothing but the tables.
    */
   transact<T>(work: (trx: LedgerTransaction) => Promise<T>): Promise<T>;
+  /**
+   * As {@link LedgerDatabase.transact}, for a work that depends on no other and comes often: where all goes over one connection,
+   * those that come at the same time share a transaction. One that fails takes no other with it.
+   */
+  transactTogether<T>(work: (trx: LedgerTransaction) => Promise<T>): Promise<T>;
   /** Lets what is under way finish, then closes. Everything after that is refused as `closed`. */
   close(): Promise<void>;
 }
@@ -25,15 +32,21 @@ export type ClassifyDatabaseError = (error: unknown) => LedgerUnavailableReason 
 
 /** What a ledger needs of its surroundings. */
 export interface DatabaseContext {
-  /** The database file, for errors. */
+  /** The database file, or the address of the database without its secrets; for errors. */
   readonly path: string;
   readonly classify: ClassifyDatabaseError;
+  /** Whether all goes over one connection, one transaction after the other. */
+  readonly oneConnection: boolean;
   /** Waits before another try; `attempt` counts from 1. */
   readonly pause: (attempt: number) => Promise<void>;
 }
 
-/** How often a transaction is run before a lock of another process is reported as `busy`. */
-const MAX_ATTEMPTS = 10;
+/** How often work is run before its trouble is reported. A reason that is not here is reported at once. */
+const MAX_ATTEMPTS: Partial<Record<LedgerUnavailableReason, number>> = {
+  busy: 10,
+  // Connections that lay idle may all have broken; a server that is gone takes no new ones, which is reported at once.
+  connection_lost: 3,
+};
 
 export function ledgerDatabase(kysely: Kysely<LedgerSchema>, context: DatabaseContext): LedgerDatabase {
   const { path } = context;
@@ -52,9 +65,14 @@ export function ledgerDatabase(kysely: Kysely<LedgerSchema>, context: DatabaseCo
       underWay.delete(running);
     }
   };
+  const transact = async <T>(work: (trx: LedgerTransaction) => Promise<T>): Promise<T> =>
+    await kysely.transaction().execute(work);
+  const shared = new SharedTransactions(transact);
   return {
     read: async (work) => await track(async () => await work(kysely)),
-    transact: async (work) => await track(async () => await kysely.transaction().execute(work)),
+    transact: async (work) => await track(async () => await transact(work)),
+    transactTogether: async (work) =>
+      await track(async () => await (context.oneConnection ? shared.run(work) : transact(work))),
     async close() {
       closing ??= (async () => {
         await Promise.allSettled(underWay);
@@ -65,7 +83,7 @@ export function ledgerDatabase(kysely: Kysely<LedgerSchema>, context: DatabaseCo
   };
 }
 
-/** Runs work again while another process is in its way; any other trouble of the database becomes `LedgerUnavailableError`. */
+/** Runs work again while another process is in its way, or on another connection; any other trouble of the database becomes `LedgerUnavailableError`. */
 export async function withRetries<T>(work: () => Promise<T>, context: DatabaseContext): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -73,8 +91,9 @@ export async function withRetries<T>(work: () => Promise<T>, context: DatabaseCo
     } catch (error) {
       const reason = context.classify(error);
       if (reason === null) throw error;
-      if (reason !== 'busy' || attempt === MAX_ATTEMPTS) {
-        throw new LedgerUnavailableError({ reason, path: context.path, cause: error });
+      const mayBeStored = error instanceof CommitInDoubtError;
+      if (mayBeStored || attempt >= (MAX_ATTEMPTS[reason] ?? 1)) {
+        throw new LedgerUnavailableError({ reason, path: context.path, mayBeStored, cause: error });
       }
       await context.pause(attempt);
     }

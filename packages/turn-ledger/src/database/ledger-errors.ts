@@ -1,46 +1,74 @@
 import type { z } from 'zod';
 
-/** Why a ledger cannot be used. `busy`: another process kept it locked for longer than the ledger waits. */
+/**
+ * Why a ledger cannot be used. `busy`: others were in the way for longer than the ledger waits. `access_denied`,
+ * `cannot_connect`, `connection_lost`, `pool_exhausted` and `too_many_connections` are of PostgreSQL only.
+ */
 export type LedgerUnavailableReason =
+  | 'access_denied'
   | 'busy'
+  | 'cannot_connect'
   | 'cannot_open'
   | 'cannot_write'
   | 'closed'
+  | 'connection_lost'
   | 'corrupt'
   | 'disk_full'
+  | 'foreign_tables'
   | 'io_error'
   | 'migration_failed'
-  | 'not_a_database';
+  | 'not_a_database'
+  | 'pool_exhausted'
+  | 'too_many_connections';
 
 const WHAT_TO_DO: Record<LedgerUnavailableReason, string> = {
+  access_denied: 'the server refuses this user, or what it has to do; check user, password and privileges',
   busy: 'another process keeps it locked; end that process',
-  cannot_open: 'make sure that its directory exists and that this process may read and write it',
-  cannot_write: 'make the file and its directory writable for this process',
+  cannot_connect: 'its server takes no connection; make sure that it runs and can be reached, and try again',
+  cannot_open: 'make sure that the directory or database exists and that this process may read and write it',
+  cannot_write: 'make the file and its directory, or the server, writable for this process',
   closed: 'it was closed; open it again',
-  corrupt: 'the file is damaged; restore it from a backup',
+  connection_lost: 'the connection to its server broke; try again',
+  corrupt: 'what is stored is damaged; restore it from a backup',
   disk_full: 'the disk is full; make room on it',
-  io_error: 'the disk reported an error; look at the system log',
+  foreign_tables: 'another program has tables of the same names there; give the ledger a place of its own',
+  io_error: 'its disk or server reported an error; look at the log of the system or server',
   migration_failed: 'its tables could not be brought up to date, and nothing was changed; see the cause',
   not_a_database: 'the file is something else; give the ledger a path of its own',
+  pool_exhausted:
+    'all connections stayed in use; allow more (postgres.poolSize), or look for statements that hang',
+  too_many_connections:
+    'its server takes no more connections; allow more there, or fewer here (postgres.poolSize)',
 };
 
 /**
- * The database could not be opened, or was lost. What was being done was not stored (a lost commit may have been, which is
- * why every write of the ledger may be repeated); acknowledge nothing to a control server on its strength.
+ * The database could not be opened, or was lost. What was being done was not stored, unless `mayBeStored` says that nobody
+ * knows; acknowledge nothing to a control server on its strength. Outcomes and events may be repeated in either case.
  */
 export class LedgerUnavailableError extends Error {
   override readonly name = 'LedgerUnavailableError';
   readonly code = 'ledger_unavailable';
   readonly reason: LedgerUnavailableReason;
-  /** The database file. */
+  /** The database file, or the address of the database without its secrets. */
   readonly path: string;
+  /** The connection broke during the commit, and the server could not be asked what became of it. */
+  readonly mayBeStored: boolean;
 
-  constructor(facts: { reason: LedgerUnavailableReason; path: string; cause?: unknown }) {
-    super(`The ledger ${facts.path} is not available (${facts.reason}): ${WHAT_TO_DO[facts.reason]}.`, {
-      cause: facts.cause,
-    });
-    this.reason = facts.reason;
-    this.path = facts.path;
+  constructor(facts: {
+    reason: LedgerUnavailableReason;
+    path: string;
+    mayBeStored?: boolean;
+    /** What exactly, e.g. names of tables. */
+    detail?: string;
+    cause?: unknown;
+  }) {
+    const { reason, path, mayBeStored = false, detail, cause } = facts;
+    const what = detail === undefined ? reason : `${reason}, ${detail}`;
+    const stored = mayBeStored ? ' What was being done may have been stored.' : '';
+    super(`The ledger ${path} is not available (${what}): ${WHAT_TO_DO[reason]}.${stored}`, { cause });
+    this.reason = reason;
+    this.path = path;
+    this.mayBeStored = mayBeStored;
   }
 }
 

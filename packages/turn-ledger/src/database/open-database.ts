@@ -1,22 +1,68 @@
 import { setTimeout } from 'node:timers/promises';
-import { Kysely } from 'kysely';
+import { Kysely, sql } from 'kysely';
+import type { LedgerLocation } from '../ledger-url.ts';
 import { ledgerDatabase, withRetries, type DatabaseContext, type LedgerDatabase } from './ledger-database.ts';
 import { migrate } from './migrations.ts';
+import { classifyPostgresError } from './postgres/classify-postgres-error.ts';
+import { openPool } from './postgres/open-pool.ts';
+import { postgresDialect } from './postgres/postgres-dialect.ts';
+import type { PoolSettings } from './postgres/postgres-options.ts';
+import { postgresPlace } from './postgres/postgres-url.ts';
 import type { LedgerSchema } from './schema.ts';
 import { classifySqliteError } from './sqlite/classify-sqlite-error.ts';
 import { nodeSqliteDialect } from './sqlite/node-sqlite-dialect.ts';
 import { openSqlite } from './sqlite/open-sqlite.ts';
 
+/** An arbitrary number: whoever migrates a ledger in a PostgreSQL database holds the advisory lock of it. */
+const MIGRATION_LOCK = '5011847240166843217';
+
 /**
- * Opens the database file and brings its tables up to date. Throws `LedgerUnavailableError`, `LedgerTooNewError` and
- * `NodeSqliteMissingError`.
+ * Opens the database and brings its tables up to date. Throws `LedgerUnavailableError`, `LedgerTooNewError`, and
+ * `NodeSqliteMissingError` or `PgMissingError`.
  */
-export async function openDatabase(path: string): Promise<LedgerDatabase> {
-  const context: DatabaseContext = { path, classify: classifySqliteError, pause };
+export async function openDatabase(
+  location: LedgerLocation,
+  settings: PoolSettings,
+): Promise<LedgerDatabase> {
+  return location.kind === 'sqlite'
+    ? await openSqliteDatabase(location.path)
+    : await openPostgresDatabase(location.url, settings);
+}
+
+async function openSqliteDatabase(path: string): Promise<LedgerDatabase> {
+  const context: DatabaseContext = { path, classify: classifySqliteError, oneConnection: true, pause };
   const sqlite = await withRetries(async () => await Promise.resolve(openSqlite(path)), context);
   const kysely = new Kysely<LedgerSchema>({ dialect: nodeSqliteDialect(sqlite) });
+  return await migrated(kysely, context, {
+    // `begin immediate` keeps others out.
+    lock: async () => await Promise.resolve(undefined),
+  });
+}
+
+async function openPostgresDatabase(url: string, settings: PoolSettings): Promise<LedgerDatabase> {
+  const context: DatabaseContext = {
+    path: postgresPlace(url),
+    classify: classifyPostgresError,
+    oneConnection: false,
+    pause,
+  };
+  const kysely = new Kysely<LedgerSchema>({ dialect: postgresDialect(await openPool(url, settings)) });
+  return await migrated(kysely, context, {
+    lock: async (trx) => {
+      await sql`select pg_advisory_xact_lock(${sql.lit(MIGRATION_LOCK)}::bigint)`.execute(trx);
+      const { rows } = await sql<{ schema: string | null }>`select current_schema() as schema`.execute(trx);
+      return rows[0]?.schema ?? undefined;
+    },
+  });
+}
+
+async function migrated(
+  kysely: Kysely<LedgerSchema>,
+  context: DatabaseContext,
+  migration: Parameters<typeof migrate>[2],
+): Promise<LedgerDatabase> {
   try {
-    await migrate(kysely, context);
+    await migrate(kysely, context, migration);
   } catch (error) {
     await kysely.destroy();
     throw error;

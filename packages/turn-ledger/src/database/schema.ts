@@ -22,7 +22,7 @@ export type LedgerReader = Pick<Kysely<LedgerSchema>, 'selectFrom'>;
 /** One transaction; whoever gets it uses nothing else of the ledger until it ends. */
 export type LedgerTransaction = Pick<
   Transaction<LedgerSchema>,
-  'selectFrom' | 'insertInto' | 'updateTable' | 'deleteFrom'
+  'selectFrom' | 'insertInto' | 'updateTable' | 'deleteFrom' | 'executeQuery' | 'getExecutor'
 >;
 
 type EpochMs = number;
@@ -48,7 +48,10 @@ interface SessionsTable {
   state: (typeof SESSION_STATES)[number];
   /** The agent's own name for the conversation, as JSON: agents choose it freely. */
   provider_session_id: JsonText | null;
+  /** What was chosen for the agent's session, in order. */
+  choices: JsonText;
   metadata: JsonText;
+  task_environment_id: string | null;
   /** The `ordinal` of its latest turn. */
   turn_count: number;
   /** The `position` of its latest event. */
@@ -73,6 +76,11 @@ interface ExecutionsTable {
   end_reason: string | null;
   created_at: EpochMs;
   ended_at: EpochMs | null;
+  /** The control server's own id; null in rows of a time when it was not written down. */
+  server_id: string | null;
+  /** The agent, once it runs. Both, or neither. */
+  agent_pid: number | null;
+  agent_start_time: string | null;
 }
 
 interface TurnsTable {
@@ -81,6 +89,7 @@ interface TurnsTable {
   /** 1 for the first turn of its session. */
   ordinal: number;
   execution_id: string;
+  /** 0: no prompt started it. */
   prompt_generation: number;
   /** What the control server calls it; null until that is known. */
   control_turn_id: string | null;

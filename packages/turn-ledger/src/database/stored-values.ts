@@ -11,6 +11,12 @@ export const StorableText = z
   .min(1)
   .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must not hold NUL or a lone surrogate');
 
+/** The last guard before a database: the same text is refused by each, whatever it would do with it itself. */
+export function assertStorableText(text: string): void {
+  if (!text.includes('\0') && text.isWellFormed()) return;
+  throw new LedgerInputError({ what: 'text', issues: ['it must not hold NUL or a lone surrogate'] });
+}
+
 /** Checks a value at the door of the ledger. */
 export function checkInput<T>(what: string, schema: z.ZodType<T>, value: unknown): T {
   const checked = schema.safeParse(value);

@@ -24,7 +24,8 @@ export interface ReadEvents {
 export interface EventLog {
   /**
    * Stores what comes right after the execution's cursor and moves the cursor, in one transaction, together with what the
-   * events mean for turns: `turn_started` makes a turn running, `turn_ended` applies its outcome. Repeats are skipped. Throws
+   * events mean for turns: `turn_started` makes a turn running, one that no prompt started is recorded by it, and `turn_ended`
+   * applies the outcome. Repeats are skipped. Throws
    * {@link EventGapError} when events are missing, and {@link ExecutionNotUsableError} when the execution was never recorded;
    * then nothing is stored.
    */
@@ -47,7 +48,7 @@ export function eventStore(
   return {
     async append(executionId, events) {
       const given = checkInput('events', AppendInput, events);
-      return await database.transact(
+      return await database.transactTogether(
         async (trx) =>
           await appendEvents(trx, executionId, given, {
             mapOutcome: options.mapOutcome,

@@ -1,8 +1,16 @@
 import { JsonObject } from '@holdfast/control-protocol';
 import { z } from 'zod';
 import type { LedgerDatabase } from '../database/ledger-database.ts';
+import type { LedgerSchema } from '../database/schema.ts';
 import { readStoredJson } from '../database/stored-values.ts';
 import { SESSION_MODES, type SessionMode } from '../sessions/session-state.ts';
+
+/** A process, told from later ones of the same pid. */
+export interface AgentProcess {
+  readonly pid: number;
+  /** Opaque; comparable for equality only. */
+  readonly startTime: string;
+}
 
 /** One row of the recovery inventory: an execution that was live when its backend was last heard of. */
 export interface ExecutionRecord {
@@ -13,7 +21,11 @@ export interface ExecutionRecord {
   readonly runtime: string;
   /** The control server it was launched on, e.g. `standalone` or `docker:<container id>`. */
   readonly scope: string;
+  /** The server of that scope by its own id; null in rows of a time when it was not written down. */
+  readonly serverId: string | null;
   readonly instanceId: string;
+  /** The agent, once it runs and where that could be told. */
+  readonly agentProcess: AgentProcess | null;
   readonly agentProfileId: string;
   readonly workspacePath: string;
   /** Set where the runtime has containers. */
@@ -25,32 +37,34 @@ export interface ExecutionRecord {
 
 /** The read port that recovery gets; the host keeps the writer to itself (CONTRACT-04). */
 export interface ExecutionRecords {
-  /** The rows that claim a live process, the oldest first. */
-  listLive(): Promise<readonly ExecutionRecord[]>;
+  /** The rows that claim a live process, the oldest first; of one session where that is given. */
+  listLive(filter?: { readonly sessionId?: string }): Promise<readonly ExecutionRecord[]>;
 }
 
 export function executionRecords(database: LedgerDatabase): ExecutionRecords {
   return {
-    async listLive() {
-      const rows = await database.read(
-        async (db) =>
-          await db
-            .selectFrom('executions')
-            .leftJoin('sessions', 'sessions.session_id', 'executions.session_id')
-            .selectAll('executions')
-            .select('sessions.mode')
-            .where('live', '=', 1)
-            .orderBy('executions.created_at')
-            .orderBy('execution_id')
-            .execute(),
-      );
+    async listLive({ sessionId } = {}) {
+      const rows = await database.read(async (db) => {
+        const live = db
+          .selectFrom('executions')
+          .leftJoin('sessions', 'sessions.session_id', 'executions.session_id')
+          .selectAll('executions')
+          .select('sessions.mode')
+          .where('live', '=', 1)
+          .orderBy('executions.created_at')
+          .orderBy('execution_id');
+        const wanted = sessionId === undefined ? live : live.where('executions.session_id', '=', sessionId);
+        return await wanted.execute();
+      });
       return rows.map((row) => ({
         executionId: row.execution_id,
         sessionId: row.session_id,
         taskId: row.task_id,
         runtime: row.runtime,
         scope: row.scope,
+        serverId: row.server_id,
         instanceId: row.instance_id,
+        agentProcess: agentProcessOf(row),
         agentProfileId: row.agent_profile_id,
         workspacePath: row.workspace_path,
         containerId: row.container_id,
@@ -59,4 +73,11 @@ export function executionRecords(database: LedgerDatabase): ExecutionRecords {
       }));
     },
   };
+}
+
+function agentProcessOf({
+  agent_pid: pid,
+  agent_start_time: startTime,
+}: Pick<LedgerSchema['executions'], 'agent_pid' | 'agent_start_time'>): AgentProcess | null {
+  return pid === null || startTime === null ? null : { pid, startTime };
 }

@@ -5,10 +5,10 @@ import type { LedgerTransaction } from '../database/schema.ts';
 import { checkInput, StorableText } from '../database/stored-values.ts';
 import { UnknownSessionError } from '../sessions/session-errors.ts';
 import { SessionAlreadyLiveError } from './execution-errors.ts';
-import type { ExecutionRecord } from './execution-records.ts';
+import type { AgentProcess, ExecutionRecord } from './execution-records.ts';
 
-/** A row to record when an execution is launched. */
-export type NewExecution = Omit<ExecutionRecord, 'sessionMode'>;
+/** A row to record when an execution is launched. Its agent is recorded when it runs. */
+export type NewExecution = Omit<ExecutionRecord, 'sessionMode' | 'agentProcess'>;
 
 /** The single writer of the recovery inventory: the host, and nobody else. */
 export interface ExecutionWriter {
@@ -17,6 +17,11 @@ export interface ExecutionWriter {
    * {@link UnknownSessionError}. An execution id is used once.
    */
   insert(execution: NewExecution): Promise<void>;
+  /**
+   * Records which process the agent of a live row is; null while one is being started or where it cannot be told. False when
+   * the row claims nothing.
+   */
+  setAgentProcess(executionId: string, agentProcess: AgentProcess | null): Promise<boolean>;
   /**
    * Makes a row stop claiming a live process. The resume token (on the session) and the workspace stay. `why` is a word such
    * as `stopped`. False when the row claimed nothing.
@@ -32,12 +37,15 @@ const NewExecutionInput = z.object({
   taskId: Id,
   runtime: StorableText,
   scope: Scope,
+  serverId: Id.nullable(),
   instanceId: Id,
   agentProfileId: StorableText,
   workspacePath: StorableText,
   containerId: StorableText.nullable(),
   metadata: JsonObject,
 });
+
+const AgentProcessInput = z.object({ pid: z.int().positive(), startTime: StorableText }).nullable();
 
 export function executionWriter(database: LedgerDatabase, clock: () => number): ExecutionWriter {
   return {
@@ -46,6 +54,20 @@ export function executionWriter(database: LedgerDatabase, clock: () => number): 
       await database.transact(async (trx) => {
         await insertExecution(trx, given, clock());
       });
+    },
+    async setAgentProcess(executionId, agentProcess) {
+      const given = checkInput('agent process', AgentProcessInput, agentProcess);
+      const changed = await database.transact(
+        async (trx) =>
+          await trx
+            .updateTable('executions')
+            .set({ agent_pid: given?.pid ?? null, agent_start_time: given?.startTime ?? null })
+            .where('execution_id', '=', executionId)
+            .where('live', '=', 1)
+            .returning('execution_id')
+            .executeTakeFirst(),
+      );
+      return changed !== undefined;
     },
     async end(executionId, why) {
       const reason = checkInput('reason', StorableText, why);
@@ -97,6 +119,9 @@ async function insertExecution(trx: LedgerTransaction, execution: NewExecution, 
       end_reason: null,
       created_at: now,
       ended_at: null,
+      server_id: execution.serverId,
+      agent_pid: null,
+      agent_start_time: null,
     })
     .execute();
 }

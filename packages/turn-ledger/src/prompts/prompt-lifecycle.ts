@@ -9,7 +9,7 @@ import {
   type PromptStep,
   type PromptVerdict,
 } from './prompt-state.ts';
-import type { ReadyBus, ReadyEvent } from './ready-bus.ts';
+import type { BootReadyEvent, ReadyBus, ReadyEvent } from './ready-bus.ts';
 
 /** What a lifecycle works with. */
 export interface PromptLifecycleOptions {
@@ -67,8 +67,8 @@ export class PromptsEndedError extends Error {
 export class PromptLifecycle {
   readonly #options: PromptLifecycleOptions;
   #state: PromptState = initialPrompts;
-  /** Wakes who waits for the end of the active prompt. */
-  #wake: ((end: PromptEnd) => void) | null = null;
+  /** The wait for the end of the active prompt, and what wakes it. */
+  #waiting: PromiseWithResolvers<PromptEnd> | null = null;
 
   constructor(options: PromptLifecycleOptions) {
     this.#options = options;
@@ -82,6 +82,11 @@ export class PromptLifecycle {
   get current(): PromptIdentity | null {
     const { promptGeneration, status } = this.#state;
     return status === 'ended' || promptGeneration === 0 ? null : this.#identity(promptGeneration);
+  }
+
+  /** The end of the active prompt, in which everybody may wait; null while there is none. Never rejects. */
+  get ended(): Promise<PromptEnd> | null {
+    return this.#waiting?.promise ?? null;
   }
 
   /**
@@ -110,9 +115,19 @@ export class PromptLifecycle {
 
   /**
    * Judges a terminal event before anything else happens. Of the active prompt: flush, wake who waits, become ready, capture
-   * the ready event, publish it, all before this returns (GENERATION-04, -06). Of any other: dropped whole.
+   * the ready event, publish it, all before this returns (GENERATION-04, -06, -10). Of any other: dropped whole.
    */
   terminal(terminal: TerminalEvent): TerminalVerdict {
+    const verdict = this.escalate(terminal);
+    if (verdict.kind === 'ended') this.#options.bus.publish(verdict.event);
+    return verdict;
+  }
+
+  /**
+   * As {@link PromptLifecycle.terminal}, for cancel escalation, which holds the session guard: everything but publishing. Publish
+   * the event as it is once the guard is released (GENERATION-10).
+   */
+  escalate(terminal: TerminalEvent): TerminalVerdict {
     const step = { type: 'terminal', generation: terminal.promptGeneration } as const;
     const judged = reducePrompts(this.#state, step).verdict;
     if (judged !== 'taken') return { kind: 'dropped', why: judged };
@@ -122,15 +137,25 @@ export class PromptLifecycle {
     if (verdict !== 'taken') return { kind: 'dropped', why: verdict }; // the flush itself began another prompt
     const event: ReadyEvent = deepFreeze(
       structuredClone({
+        kind: 'prompt_ended',
         ...identity,
         sessionId: this.#options.sessionId,
         controlTurnId: terminal.controlTurnId,
         outcome: terminal.outcome,
       }),
     );
+    // A promise wakes its waiters after this step, whose whole they see.
     this.#settle({ kind: 'ended', event });
-    this.#options.bus.publish(event);
     return { kind: 'ended', event };
+  }
+
+  /** The execution has come up: says so to who listens, before this returns, if it is ready for a prompt (GENERATION-10). */
+  bootReady(): void {
+    const { promptGeneration, status } = this.#state;
+    if (status !== 'ready') return;
+    const { executionId, sessionId, bus } = this.#options;
+    const event: BootReadyEvent = { kind: 'boot', executionId, sessionId, promptGeneration };
+    bus.publish(Object.freeze(event));
   }
 
   /**
@@ -162,13 +187,12 @@ export class PromptLifecycle {
   }
 
   #wait(): Promise<PromptEnd> {
-    const { promise, resolve } = Promise.withResolvers<PromptEnd>();
-    this.#wake = resolve;
-    return promise;
+    this.#waiting = Promise.withResolvers<PromptEnd>();
+    return this.#waiting.promise;
   }
 
   #settle(end: PromptEnd): void {
-    this.#wake?.(end);
-    this.#wake = null;
+    this.#waiting?.resolve(end);
+    this.#waiting = null;
   }
 }

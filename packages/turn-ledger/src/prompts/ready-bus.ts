@@ -3,14 +3,24 @@ import type { PromptIdentity } from './prompt-identity.ts';
 
 /** A prompt has ended and its execution is ready for another. Frozen, and shared with nobody who could change it. */
 export interface ReadyEvent extends PromptIdentity {
+  readonly kind: 'prompt_ended';
   readonly sessionId: string;
   /** The control server's turn id. */
   readonly controlTurnId: string;
   readonly outcome: TurnOutcome;
 }
 
+/** An execution has come up, launched or taken over, and is ready for a prompt. No turn ends with it. Frozen. */
+export interface BootReadyEvent {
+  readonly kind: 'boot';
+  readonly executionId: string;
+  readonly sessionId: string;
+  /** The highest that was used; 0 for a new execution. */
+  readonly promptGeneration: number;
+}
+
 /** Is called while the event is published; what it starts and does not finish goes on afterwards. */
-export type ReadySubscriber = (event: ReadyEvent) => void | Promise<void>;
+export type ReadySubscriber = (event: ReadyEvent | BootReadyEvent) => void | Promise<void>;
 
 /** The in-process bus of ready events. Publishing is synchronous: every subscriber was called when it returns. */
 export class ReadyBus {
@@ -33,7 +43,7 @@ export class ReadyBus {
   }
 
   /** A subscriber that fails does not keep the event from the others. */
-  publish(event: ReadyEvent): void {
+  publish(event: ReadyEvent | BootReadyEvent): void {
     for (const { call } of this.#subscribers) {
       try {
         const started = call(event);

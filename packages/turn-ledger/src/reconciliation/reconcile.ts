@@ -6,12 +6,24 @@ import { checkInput } from '../database/stored-values.ts';
 import { endExecutions } from '../executions/execution-writer.ts';
 import { OPEN_TURN_STATES } from '../turns/turn-state.ts';
 
-/** The sessions whose executions were not re-tracked. */
-export interface ReconcilePlan {
-  readonly sessionIds: readonly string[];
+/** What is to be set right about one session. */
+export interface SessionToReconcile {
+  readonly sessionId: string;
+  /**
+   * `reconcile`: starting or running becomes waiting for input, an open turn is abandoned, a task in progress goes to review and is
+   * marked interrupted. `untouched`: none of it.
+   */
+  readonly session: 'reconcile' | 'untouched';
+  /** The executions that stop claiming a live process, or all of the session; resume token and workspace stay. */
+  readonly repair: readonly string[] | 'all';
 }
 
-/** What became true of a session that was not re-tracked. Unknown sessions, and those that were true already, changed nothing. */
+/** What is to be set right after recovery, or after an agent was lost. */
+export interface ReconcilePlan {
+  readonly sessions: readonly SessionToReconcile[];
+}
+
+/** What became true of a session. Unknown sessions, and those that were true already, changed nothing. */
 export interface ReconciledSession {
   readonly sessionId: string;
   /** It was starting or running and waits for input now. */
@@ -23,39 +35,68 @@ export interface ReconciledSession {
   readonly endedExecutionIds: readonly string[];
 }
 
-const PlanInput = z.object({ sessionIds: z.array(Id) });
+const PlanInput = z.object({
+  sessions: z.array(
+    z.object({
+      sessionId: Id,
+      session: z.enum(['reconcile', 'untouched']),
+      repair: z.union([z.literal('all'), z.array(Id)]),
+    }),
+  ),
+});
 
 /**
- * Makes sessions truthful whose agents are gone, each in a transaction of its own; running it again changes nothing more. A
- * task that another, re-tracked session works on stays in progress (SURVIVAL-003.5).
+ * Makes sessions truthful whose agents are gone or out of reach, each in a transaction of its own; running it again changes nothing
+ * more. A task that another, re-tracked session works on stays in progress (SURVIVAL-003.5).
  */
 export async function reconcile(
   database: LedgerDatabase,
   plan: ReconcilePlan,
   clock: () => number,
 ): Promise<readonly ReconciledSession[]> {
-  const { sessionIds } = checkInput('reconcile plan', PlanInput, plan);
-  const gone = [...new Set(sessionIds)];
+  const { sessions } = checkInput('reconcile plan', PlanInput, plan);
+  const gone = sessions.filter(({ session }) => session === 'reconcile').map(({ sessionId }) => sessionId);
   const reconciled: ReconciledSession[] = [];
-  for (const sessionId of gone) {
+  for (const session of sessions) {
     reconciled.push(
-      await database.transact(async (trx) => await reconcileSession(trx, { sessionId, gone, now: clock() })),
+      await database.transact(async (trx) => await reconcileSession(trx, session, { gone, now: clock() })),
     );
   }
   return reconciled;
 }
 
+interface ReconcileContext {
+  /** All sessions of the plan that nobody works in any more. */
+  readonly gone: readonly string[];
+  readonly now: number;
+}
+
 async function reconcileSession(
   trx: LedgerTransaction,
-  { sessionId, gone, now }: { sessionId: string; gone: readonly string[]; now: number },
+  { sessionId, session, repair }: SessionToReconcile,
+  context: ReconcileContext,
 ): Promise<ReconciledSession> {
-  const active = await trx
-    .updateTable('sessions')
-    .set({ state: 'waiting_for_input', updated_at: now })
-    .where('session_id', '=', sessionId)
-    .where('state', 'in', ['starting', 'running'])
-    .returning('session_id')
-    .executeTakeFirst();
+  const settled =
+    session === 'reconcile'
+      ? await settleSession(trx, sessionId, context)
+      : { wasActive: false, abandonedTurnIds: [], taskInterrupted: false };
+  return {
+    sessionId,
+    ...settled,
+    endedExecutionIds: await endExecutions(trx, {
+      executionIds: await claimingOf(trx, sessionId, repair),
+      reason: 'not_retracked',
+      now: context.now,
+    }),
+  };
+}
+
+async function settleSession(
+  trx: LedgerTransaction,
+  sessionId: string,
+  { gone, now }: ReconcileContext,
+): Promise<Pick<ReconciledSession, 'wasActive' | 'abandonedTurnIds' | 'taskInterrupted'>> {
+  // Turns before the session, as everybody does who ends a turn: nobody waits for each other.
   const turns = await trx
     .updateTable('turns')
     .set({ state: 'abandoned', ended_at: now })
@@ -63,23 +104,35 @@ async function reconcileSession(
     .where('state', 'in', OPEN_TURN_STATES)
     .returning('turn_id')
     .execute();
+  const active = await trx
+    .updateTable('sessions')
+    .set({ state: 'waiting_for_input', updated_at: now })
+    .where('session_id', '=', sessionId)
+    .where('state', 'in', ['starting', 'running'])
+    .returning('session_id')
+    .executeTakeFirst();
+  return {
+    wasActive: active !== undefined,
+    abandonedTurnIds: turns.map((turn) => turn.turn_id),
+    taskInterrupted: await interruptTask(trx, { sessionId, gone, now }),
+  };
+}
+
+/** The live executions of the session among those to repair. */
+async function claimingOf(
+  trx: LedgerTransaction,
+  sessionId: string,
+  repair: SessionToReconcile['repair'],
+): Promise<string[]> {
   const live = await trx
     .selectFrom('executions')
     .select('execution_id')
     .where('session_id', '=', sessionId)
     .where('live', '=', 1)
     .execute();
-  return {
-    sessionId,
-    wasActive: active !== undefined,
-    abandonedTurnIds: turns.map((turn) => turn.turn_id),
-    taskInterrupted: await interruptTask(trx, { sessionId, gone, now }),
-    endedExecutionIds: await endExecutions(trx, {
-      executionIds: live.map((row) => row.execution_id),
-      reason: 'not_retracked',
-      now,
-    }),
-  };
+  return live
+    .map((row) => row.execution_id)
+    .filter((executionId) => repair === 'all' || repair.includes(executionId));
 }
 
 async function interruptTask(

@@ -1,4 +1,4 @@
-import { Id, JsonObject } from '@holdfast/control-protocol';
+import { Id, JsonObject, SessionChoice } from '@holdfast/control-protocol';
 import type { Timestamp } from '@holdfast/control-protocol';
 import { z } from 'zod';
 import type { LedgerDatabase } from '../database/ledger-database.ts';
@@ -26,13 +26,18 @@ export interface NewSession {
   readonly workspacePath: string;
   readonly mode: SessionMode;
   readonly metadata: JsonObject;
+  /** The host's own name for the environment that the session works in; null or left out where it gave none. */
+  readonly taskEnvironmentId?: string | null;
 }
 
 /** A user's conversation with an agent. */
 export interface SessionRecord extends NewSession {
+  readonly taskEnvironmentId: string | null;
   readonly state: SessionState;
   /** The agent's own name for the conversation, with which it can resume it; null until the agent has told. */
   readonly providerSessionId: string | null;
+  /** What was chosen for it since, oldest first: it is chosen again, in this order, whenever its agent is started. */
+  readonly choices: readonly SessionChoice[];
   readonly createdAt: Timestamp;
   readonly updatedAt: Timestamp;
 }
@@ -53,6 +58,8 @@ export interface Sessions {
   setState(sessionId: string, state: SessionState): Promise<void>;
   /** Throws {@link UnknownSessionError}. */
   setProviderSession(sessionId: string, providerSessionId: string | null): Promise<void>;
+  /** Replaces what was chosen. Throws {@link UnknownSessionError}. */
+  setChoices(sessionId: string, choices: readonly SessionChoice[]): Promise<void>;
 }
 
 const NewSessionInput = z.object({
@@ -63,12 +70,13 @@ const NewSessionInput = z.object({
   workspacePath: StorableText,
   mode: z.enum(SESSION_MODES),
   metadata: JsonObject,
+  taskEnvironmentId: StorableText.nullable().optional(),
 });
 
 export function sessionStore(database: LedgerDatabase, clock: () => number): Sessions {
   const update = async (
     sessionId: string,
-    change: Partial<Pick<LedgerSchema['sessions'], 'state' | 'provider_session_id'>>,
+    change: Partial<Pick<LedgerSchema['sessions'], 'state' | 'provider_session_id' | 'choices'>>,
   ): Promise<void> => {
     const changed = await database.transact(
       async (trx) =>
@@ -98,7 +106,9 @@ export function sessionStore(database: LedgerDatabase, clock: () => number): Ses
             mode: given.mode,
             state: 'starting',
             provider_session_id: null,
+            choices: '[]',
             metadata: JSON.stringify(given.metadata),
+            task_environment_id: given.taskEnvironmentId ?? null,
             turn_count: 0,
             event_count: 0,
             created_at: now,
@@ -133,6 +143,10 @@ export function sessionStore(database: LedgerDatabase, clock: () => number): Ses
         provider_session_id: providerSessionId === null ? null : JSON.stringify(providerSessionId),
       });
     },
+    async setChoices(sessionId, choices) {
+      const given = checkInput('session choices', SessionChoice.array(), choices);
+      await update(sessionId, { choices: JSON.stringify(given) });
+    },
   };
 }
 
@@ -146,9 +160,11 @@ function toRecord(row: LedgerSchema['sessions']): SessionRecord {
     workspacePath: row.workspace_path,
     mode: readStored(place, z.enum(SESSION_MODES), row.mode),
     metadata: readStoredJson(place, JsonObject, row.metadata),
+    taskEnvironmentId: row.task_environment_id,
     state: readStored(place, z.enum(SESSION_STATES), row.state),
     providerSessionId:
       row.provider_session_id === null ? null : readStoredJson(place, z.string(), row.provider_session_id),
+    choices: readStoredJson(place, SessionChoice.array(), row.choices),
     createdAt: toTimestamp(row.created_at),
     updatedAt: toTimestamp(row.updated_at),
   };

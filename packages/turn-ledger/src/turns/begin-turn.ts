@@ -71,6 +71,7 @@ async function refuseSecondTurn(trx: LedgerTransaction, { turnId, sessionId }: N
     .selectFrom('turns')
     .select('turn_id')
     .where('session_id', '=', sessionId)
+    .where('prompt_generation', '>=', 1)
     .where('state', 'in', OPEN_TURN_STATES)
     .executeTakeFirst();
   if (open !== undefined) throw new TurnOpenError({ sessionId, openTurnId: open.turn_id });

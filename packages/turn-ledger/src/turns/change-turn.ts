@@ -1,4 +1,5 @@
 import type { LedgerTransaction } from '../database/schema.ts';
+import { restSession } from './rest-session.ts';
 import { OPEN_TURN_STATES } from './turn-state.ts';
 import type { DispatchError } from './turn-record.ts';
 
@@ -73,7 +74,7 @@ export async function failDispatch(
     .returning('session_id')
     .executeTakeFirst();
   if (turn === undefined) return false;
-  await letWait(trx, turn.session_id, failed.now);
+  await restSession(trx, turn.session_id, failed.now);
   return true;
 }
 
@@ -87,16 +88,6 @@ export async function abandonTurn(trx: LedgerTransaction, turnId: string, now: n
     .returning('session_id')
     .executeTakeFirst();
   if (turn === undefined) return false;
-  await letWait(trx, turn.session_id, now);
+  await restSession(trx, turn.session_id, now);
   return true;
-}
-
-/** A session that ran waits for input; one that its host stopped meanwhile stays stopped. */
-async function letWait(trx: LedgerTransaction, sessionId: string, now: number): Promise<void> {
-  await trx
-    .updateTable('sessions')
-    .set({ state: 'waiting_for_input', updated_at: now })
-    .where('session_id', '=', sessionId)
-    .where('state', '=', 'running')
-    .execute();
 }

@@ -1,4 +1,4 @@
-/** A session has one open turn at most: end, cancel or abandon the one it has before another begins. */
+/** A session has one open prompt at most: end, cancel or abandon the one it has before another begins. */
 export class TurnOpenError extends Error {
   override readonly name = 'TurnOpenError';
   readonly code = 'turn_open';

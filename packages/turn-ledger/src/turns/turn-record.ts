@@ -21,8 +21,13 @@ export interface NewTurn {
 export const DispatchError = z.object({ code: z.string(), message: z.string() });
 export type DispatchError = z.infer<typeof DispatchError>;
 
-/** One prompt and what came of it. */
+/** One turn and what came of it. */
 export interface TurnRecord extends NewTurn {
+  /**
+   * `agent`: it worked on its own, e.g. when background work of it finished (GENERATION-07). Such a turn has the generation 0,
+   * no content, and the id that its control server gave it.
+   */
+  readonly startedBy: 'prompt' | 'agent';
   /** 1 for the first turn of its session. */
   readonly ordinal: number;
   /** The control server's turn id; null until it is known. */
@@ -51,6 +56,7 @@ const AnyTurnState = z.enum([...OPEN_TURN_STATES, ...TERMINAL_TURN_STATES]);
 export function toTurnRecord(row: LedgerSchema['turns']): TurnRecord {
   const place = { table: 'turns', key: row.turn_id };
   return {
+    startedBy: row.prompt_generation === 0 ? 'agent' : 'prompt',
     turnId: row.turn_id,
     sessionId: row.session_id,
     ordinal: row.ordinal,

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { NestedTransactionError, openLedger, outcomeEffects, type Ledger } from '@holdfast/turn-ledger';
 import { runProgram, testHome } from '@holdfast/testbeds';
 import { aTurn, COMPLETED, ended, numbered, recordLiveSession, said } from '../recorded-session.ts';
+
+jest.setTimeout(30_000);
 
 describe('a ledger', () => {
   it('refuses to be used from inside its own transaction, which would never end', async () => {

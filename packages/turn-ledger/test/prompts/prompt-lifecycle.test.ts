@@ -1,6 +1,12 @@
 import type { TurnOutcome } from '@holdfast/control-protocol';
 import { describe, expect, it } from '@jest/globals';
-import { PromptLifecycle, PromptsEndedError, ReadyBus, type ReadyEvent } from '@holdfast/turn-ledger';
+import {
+  PromptLifecycle,
+  PromptsEndedError,
+  ReadyBus,
+  type BootReadyEvent,
+  type ReadyEvent,
+} from '@holdfast/turn-ledger';
 import { COMPLETED } from '../recorded-session.ts';
 
 interface Bench {
@@ -8,11 +14,14 @@ interface Bench {
   /** What happened, in order. */
   readonly happened: string[];
   readonly published: ReadyEvent[];
+  readonly booted: BootReadyEvent[];
+  readonly bus: ReadyBus;
 }
 
 function bench(executionId = 'e1'): Bench {
   const happened: string[] = [];
   const published: ReadyEvent[] = [];
+  const booted: BootReadyEvent[] = [];
   const bus = new ReadyBus((error) => happened.push(`error ${String(error)}`));
   const lifecycle = new PromptLifecycle({
     executionId,
@@ -23,9 +32,10 @@ function bench(executionId = 'e1'): Bench {
   });
   bus.subscribe((event) => {
     happened.push(`published ${String(event.promptGeneration)} ${lifecycle.state.status}`);
-    published.push(event);
+    if (event.kind === 'boot') booted.push(event);
+    else published.push(event);
   });
-  return { lifecycle, happened, published };
+  return { lifecycle, happened, published, booted, bus };
 }
 
 function terminal(
@@ -82,6 +92,7 @@ describe('a prompt', () => {
     const verdict = lifecycle.terminal(terminal(1));
     expect(happened).toEqual(['flush 1 running', 'published 1 ready']);
     const event: ReadyEvent = {
+      kind: 'prompt_ended',
       executionId: 'e1',
       promptGeneration: 1,
       sessionId: 's1',
@@ -140,10 +151,10 @@ describe('a terminal event', () => {
   });
 
   it('is dropped when the flush before it begins another prompt', async () => {
-    const published: ReadyEvent[] = [];
+    const published: string[] = [];
     const bus = new ReadyBus(() => undefined);
-    bus.subscribe((event) => {
-      published.push(event);
+    bus.subscribe(({ kind }) => {
+      published.push(kind);
     });
     const lifecycle: PromptLifecycle = new PromptLifecycle({
       executionId: 'e1',
@@ -160,7 +171,7 @@ describe('a terminal event', () => {
     expect(published).toEqual([]);
   });
 
-  it('of a replaced execution reaches nobody, though numbers start again', async () => {
+  it('of a replaced execution reaches nobody, though numbers start again [GENERATION-12]', async () => {
     const old = bench('e1');
     const { ended } = old.lifecycle.beginPrompt();
     old.lifecycle.end();
@@ -174,6 +185,74 @@ describe('a terminal event', () => {
     expect(() => old.lifecycle.resumeAt(3, null)).toThrow(PromptsEndedError);
     old.lifecycle.end();
     expect(fresh.lifecycle.state.status).toBe('running');
+  });
+});
+
+describe('cancel escalation', () => {
+  it('does everything but publish, and what is published later is what was then [GENERATION-04, GENERATION-10]', async () => {
+    const { lifecycle, happened, published, bus } = bench();
+    const { ended } = lifecycle.beginPrompt();
+    lifecycle.accepted(1, 'c1');
+    const outcome: TurnOutcome = { kind: 'cancelled', stopReason: 'cancel_unanswered', usage: { tokens: 1 } };
+    const verdict = lifecycle.escalate(terminal(1, outcome));
+    expect(happened).toEqual(['flush 1 running']);
+    expect(lifecycle.state).toEqual({ promptGeneration: 1, active: null, status: 'ready' });
+    expect(await ended).toMatchObject({ kind: 'ended', event: { promptGeneration: 1 } });
+    // The replacement runs, and the outcome is written to, before anybody hears of the end.
+    lifecycle.beginPrompt();
+    Object.assign(outcome, { kind: 'completed' });
+    if (verdict.kind === 'ended') bus.publish(verdict.event);
+    expect(published).toEqual([
+      {
+        kind: 'prompt_ended',
+        executionId: 'e1',
+        promptGeneration: 1,
+        sessionId: 's1',
+        controlTurnId: 'c1',
+        outcome: { kind: 'cancelled', stopReason: 'cancel_unanswered', usage: { tokens: 1 } },
+      },
+    ]);
+    expect(Object.isFrozen(published[0]?.outcome)).toBe(true);
+  });
+
+  it('of a superseded prompt is dropped whole, and a late answer after it too [GENERATION-06]', () => {
+    const { lifecycle, happened } = bench();
+    lifecycle.beginPrompt();
+    lifecycle.beginPrompt();
+    expect(lifecycle.escalate(terminal(1))).toEqual({ kind: 'dropped', why: 'superseded' });
+    expect(happened).toEqual([]);
+    expect(lifecycle.escalate(terminal(2)).kind).toBe('ended');
+    expect(lifecycle.terminal(terminal(2))).toEqual({ kind: 'dropped', why: 'not_active' });
+    expect(happened).toEqual(['flush 2 running']);
+  });
+});
+
+describe('an execution that comes up', () => {
+  it('says so before the call returns, when it is ready for a prompt [GENERATION-10]', () => {
+    const fresh = bench();
+    fresh.lifecycle.bootReady();
+    expect(fresh.booted).toEqual([{ kind: 'boot', executionId: 'e1', sessionId: 's1', promptGeneration: 0 }]);
+    expect(Object.isFrozen(fresh.booted[0])).toBe(true);
+    const idle = bench();
+    idle.lifecycle.resumeAt(4, null);
+    idle.lifecycle.bootReady();
+    expect(idle.booted).toMatchObject([{ promptGeneration: 4 }]);
+    const busy = bench();
+    busy.lifecycle.resumeAt(4, { generation: 4, turnId: 'c4' });
+    busy.lifecycle.bootReady();
+    busy.lifecycle.end();
+    busy.lifecycle.bootReady();
+    expect(busy.booted).toEqual([]);
+  });
+
+  it('lets everybody wait for the end of the active prompt', async () => {
+    const { lifecycle } = bench();
+    expect(lifecycle.ended).toBeNull();
+    lifecycle.beginPrompt();
+    const { ended } = lifecycle;
+    lifecycle.terminal(terminal(1));
+    expect(lifecycle.ended).toBeNull();
+    expect(await ended).toMatchObject({ kind: 'ended', event: { promptGeneration: 1 } });
   });
 });
 

@@ -6,6 +6,8 @@ import {
   ReadyBus,
   type BegunPrompt,
   type PromptEnd,
+  type TerminalEvent,
+  type TerminalVerdict,
 } from '@holdfast/turn-ledger';
 import { COMPLETED } from '../recorded-session.ts';
 
@@ -61,19 +63,20 @@ class Bench {
   readonly fates = new Map<number, PromptEnd['kind'] | 'open' | 'settled twice'>();
   readonly published: number[] = [];
   readonly lifecycle: PromptLifecycle;
+  readonly bus: ReadyBus;
   flushed = 0;
 
   constructor() {
-    const bus = new ReadyBus((error) => {
+    this.bus = new ReadyBus((error) => {
       throw error;
     });
-    bus.subscribe((event) => {
+    this.bus.subscribe((event) => {
       this.published.push(event.promptGeneration);
     });
     const flush = (): void => {
       this.flushed += 1;
     };
-    this.lifecycle = new PromptLifecycle({ executionId: 'e', sessionId: 's', bus, flush });
+    this.lifecycle = new PromptLifecycle({ executionId: 'e', sessionId: 's', bus: this.bus, flush });
   }
 
   /** Does a step in both; whatever the lifecycle answers has to be what the model says. */
@@ -104,7 +107,8 @@ class Bench {
         if (isOpen) model.published.push(generation);
         if (isOpen) model.close('ended');
         const event = { promptGeneration: generation, controlTurnId: 'c', outcome: COMPLETED };
-        expect(lifecycle.terminal(event).kind).toBe(isOpen ? 'ended' : 'dropped');
+        const verdict = step.back % 2 === 0 ? lifecycle.terminal(event) : this.#escalate(event);
+        expect(verdict.kind).toBe(isOpen ? 'ended' : 'dropped');
         break;
       }
     }
@@ -113,6 +117,15 @@ class Bench {
       status: model.over ? 'ended' : model.open === null ? 'ready' : 'running',
     });
     expect(lifecycle.state.active?.generation ?? null).toBe(model.open);
+  }
+
+  /** As a cancel that nobody answered: what is told is told later. */
+  #escalate(terminal: TerminalEvent): TerminalVerdict {
+    const told = this.published.length;
+    const verdict = this.lifecycle.escalate(terminal);
+    expect(this.published).toHaveLength(told);
+    if (verdict.kind === 'ended') this.bus.publish(verdict.event);
+    return verdict;
   }
 
   #begin(): void {

@@ -10,6 +10,7 @@ import {
 import { COMPLETED } from '../recorded-session.ts';
 
 const EVENT: ReadyEvent = {
+  kind: 'prompt_ended',
   executionId: 'e1',
   promptGeneration: 3,
   sessionId: 's1',
@@ -87,6 +88,13 @@ describe("the orchestrator's check", () => {
     ['nothing is held', store(), { kind: 'stale', why: 'execution_not_held' }],
   ])('%s', (_what, executions, judgement) => {
     expect(judgeReady(EVENT, executions)).toEqual(judgement);
+  });
+
+  it.each([
+    ['without its check', {}],
+    ['that is not there', null],
+  ])('a store %s proves nothing [GENERATION-09]', (_what, executions) => {
+    expect(judgeReady(EVENT, executions)).toEqual({ kind: 'stale', why: 'not_provable' });
   });
 
   it('under the guard ignores an event that waited while a replacement was accepted', async () => {

@@ -147,6 +147,91 @@ describe('the session guard', () => {
   });
 });
 
+describe('a hold', () => {
+  it('does what has to wait for its release right after it, also when it failed [GENERATION-10]', async () => {
+    const guard = new SessionGuard();
+    const order: string[] = [];
+    const subscriber = async (): Promise<void> => {
+      await guard.hold('s', () => order.push('subscriber in'));
+    };
+    const steps: Array<Promise<void>> = [];
+    const failing = guard.hold('s', (held) => {
+      held.afterRelease(() => {
+        order.push('published');
+        steps.push(subscriber());
+      });
+      order.push('held');
+      throw new Error('broken');
+    });
+    await expect(failing).rejects.toThrow('broken');
+    await Promise.all(steps);
+    expect(order).toEqual(['held', 'published', 'subscriber in']);
+  });
+
+  it('that was lent takes in what the code asks for, one after the other, and ends after all of it', async () => {
+    const guard = new SessionGuard();
+    const order: string[] = [];
+    const first = gate();
+    const holding = guard.hold('s', async (held) => {
+      await held.lend(async () => {
+        const inner = guard.hold('s', async () => {
+          order.push('one in');
+          await first.opened;
+          order.push('one out');
+        });
+        void guard.hold('s', async () => {
+          await new Promise(setImmediate);
+          order.push('two');
+        });
+        expect(await guard.hold('other', () => 'another session')).toBe('another session');
+        first.open();
+        await inner;
+      });
+      order.push('released');
+    });
+    const next = guard.hold('s', () => order.push('next'));
+    await Promise.all([holding, next]);
+    expect(order).toEqual(['one in', 'one out', 'two', 'released', 'next']);
+  });
+
+  it('that was lent is over with the code it was lent to; what that left behind waits like everybody', async () => {
+    const guard = new SessionGuard();
+    const order: string[] = [];
+    const late = gate();
+    let leftBehind: Promise<unknown> | undefined;
+    const second = gate();
+    await guard.hold('s', async (held) => {
+      await held.lend(() => {
+        leftBehind = late.opened.then(async () => await guard.hold('s', () => order.push('left behind')));
+      });
+    });
+    const other = guard.hold('s', async () => {
+      late.open();
+      await second.opened;
+      order.push('other out');
+    });
+    await new Promise(setImmediate);
+    second.open();
+    await Promise.all([other, leftBehind]);
+    expect(order).toEqual(['other out', 'left behind']);
+  });
+
+  it('that was lent takes in nothing that is started outside of it', async () => {
+    const guard = new SessionGuard();
+    const order: string[] = [];
+    let outside: Promise<unknown> | undefined;
+    await guard.hold('s', async (held) => {
+      await held.lend(async () => {
+        outside = guard.outside(async () => await guard.hold('s', () => order.push('outside')));
+        await new Promise(setImmediate);
+      });
+      order.push('over');
+    });
+    await outside;
+    expect(order).toEqual(['over', 'outside']);
+  });
+});
+
 async function tick(times: number): Promise<void> {
   for (let count = 0; count < times; count += 1) await Promise.resolve();
 }

@@ -1,97 +1,160 @@
 import { describe, expect, it } from '@jest/globals';
 import { openLedger, type Ledger, type SessionState } from '@holdfast/turn-ledger';
-import { anExecution, aSession, aTurn, AT, COMPLETED, recordLiveSession } from '../recorded-session.ts';
+import { anExecution, aSession, aTurn, AT, COMPLETED, gone, recordLiveSession } from '../recorded-session.ts';
+import { eachDatabase } from '../each-database.ts';
 
-async function openWithRunning(...names: readonly string[]): Promise<Ledger> {
-  const ledger = await openLedger({ url: ':memory:', clock: () => 1_000 });
-  for (const name of names) {
-    await recordLiveSession(ledger, name);
-    await ledger.sessions.setProviderSession(name, `provider-${name}`);
-    await ledger.turns.begin(aTurn(name, 1));
+eachDatabase((database) => {
+  async function openWithRunning(...names: readonly string[]): Promise<Ledger> {
+    const ledger = await openLedger({ url: await database.fresh(), clock: () => 1_000 });
+    for (const name of names) {
+      await recordLiveSession(ledger, name);
+      await ledger.sessions.setProviderSession(name, `provider-${name}`);
+      await ledger.turns.begin(aTurn(name, 1));
+    }
+    return ledger;
   }
-  return ledger;
-}
 
-describe('reconciling sessions whose agents are gone', () => {
-  it('makes everything about them true, and nothing about others', async () => {
-    await using ledger = await openWithRunning('gone', 'alive');
-    expect(await ledger.reconcile({ sessionIds: ['gone'] })).toEqual([
-      {
-        sessionId: 'gone',
-        wasActive: true,
-        abandonedTurnIds: ['gone-1'],
-        taskInterrupted: true,
-        endedExecutionIds: ['gone'],
-      },
-    ]);
-    expect(await ledger.sessions.get('gone')).toMatchObject({
-      state: 'waiting_for_input',
-      providerSessionId: 'provider-gone',
-      workspacePath: '/work/tree',
+  describe('reconciling sessions whose agents are gone', () => {
+    it('makes everything about them true, and nothing about others', async () => {
+      await using ledger = await openWithRunning('gone', 'alive');
+      expect(await ledger.reconcile(gone('gone'))).toEqual([
+        {
+          sessionId: 'gone',
+          wasActive: true,
+          abandonedTurnIds: ['gone-1'],
+          taskInterrupted: true,
+          endedExecutionIds: ['gone'],
+        },
+      ]);
+      expect(await ledger.sessions.get('gone')).toMatchObject({
+        state: 'waiting_for_input',
+        providerSessionId: 'provider-gone',
+        workspacePath: '/src/tree',
+      });
+      expect(await ledger.turns.get('gone-1')).toMatchObject({ state: 'abandoned' });
+      expect(await ledger.tasks.get('gone-task')).toMatchObject({ state: 'review', interrupted: true });
+      expect((await ledger.executionRecords.listLive()).map((record) => record.executionId)).toEqual([
+        'alive',
+      ]);
+      expect(await ledger.sessions.get('alive')).toMatchObject({ state: 'running' });
+      expect(await ledger.turns.get('alive-1')).toMatchObject({ state: 'dispatching' });
+      expect(await ledger.tasks.get('alive-task')).toMatchObject({
+        state: 'in_progress',
+        interrupted: false,
+      });
     });
-    expect(await ledger.turns.get('gone-1')).toMatchObject({ state: 'abandoned' });
-    expect(await ledger.tasks.get('gone-task')).toMatchObject({ state: 'review', interrupted: true });
-    expect((await ledger.executionRecords.listLive()).map((record) => record.executionId)).toEqual(['alive']);
-    expect(await ledger.sessions.get('alive')).toMatchObject({ state: 'running' });
-    expect(await ledger.turns.get('alive-1')).toMatchObject({ state: 'dispatching' });
-    expect(await ledger.tasks.get('alive-task')).toMatchObject({ state: 'in_progress', interrupted: false });
-  });
 
-  it('changes nothing the second time, nor where there is nothing', async () => {
-    await using ledger = await openWithRunning('gone');
-    await ledger.reconcile({ sessionIds: ['gone', 'gone'] });
-    const nothing = { wasActive: false, abandonedTurnIds: [], taskInterrupted: false, endedExecutionIds: [] };
-    expect(await ledger.reconcile({ sessionIds: ['gone', 'unknown'] })).toEqual([
-      { sessionId: 'gone', ...nothing },
-      { sessionId: 'unknown', ...nothing },
-    ]);
-    expect(await ledger.reconcile({ sessionIds: [] })).toEqual([]);
-  });
-
-  it.each([
-    ['starting', 'waiting_for_input'],
-    ['running', 'waiting_for_input'],
-    ['waiting_for_input', 'waiting_for_input'],
-    ['failed', 'failed'],
-    ['stopped', 'stopped'],
-  ] as ReadonlyArray<[SessionState, SessionState]>)('takes a %s session to %s', async (from, to) => {
-    await using ledger = await openLedger({ url: ':memory:' });
-    await ledger.sessions.create(aSession('s'));
-    await ledger.sessions.setState('s', from);
-    const [line] = await ledger.reconcile({ sessionIds: ['s'] });
-    expect(line).toMatchObject({ wasActive: from !== to });
-    expect(await ledger.sessions.get('s')).toMatchObject({ state: to });
-  });
-
-  it('leaves a task in review that was there', async () => {
-    await using ledger = await openWithRunning('s');
-    await ledger.outcomes.apply({
-      executionId: 's',
-      promptGeneration: 1,
-      controlTurnId: 'c1',
-      outcome: COMPLETED,
-      endedAt: AT,
+    it('keeps a row whose process may live, and makes its session truthful all the same', async () => {
+      await using ledger = await openWithRunning('kept');
+      const plan = { sessions: [{ sessionId: 'kept', session: 'reconcile', repair: [] }] } as const;
+      expect(await ledger.reconcile(plan)).toMatchObject([
+        { wasActive: true, abandonedTurnIds: ['kept-1'], taskInterrupted: true, endedExecutionIds: [] },
+      ]);
+      expect((await ledger.executionRecords.listLive()).map((record) => record.executionId)).toEqual([
+        'kept',
+      ]);
+      expect(await ledger.reconcile(plan)).toMatchObject([{ wasActive: false, endedExecutionIds: [] }]);
     });
-    const [line] = await ledger.reconcile({ sessionIds: ['s'] });
-    expect(line).toMatchObject({ wasActive: false, taskInterrupted: false, endedExecutionIds: ['s'] });
-    expect(await ledger.tasks.get('s-task')).toMatchObject({ state: 'review', interrupted: false });
-  });
 
-  it.each([[['gone', 'gone-too']], [['gone-too', 'gone']]])(
-    'interrupts a shared task once, unless a re-tracked session works on it (%j)',
-    async (sessionIds) => {
+    it('repairs the rows that are named and nothing else of a session that is left untouched', async () => {
+      await using ledger = await openWithRunning('s', 'other');
+      const plan = { sessions: [{ sessionId: 's', session: 'untouched', repair: ['s', 'other'] }] } as const;
+      expect(await ledger.reconcile(plan)).toEqual([
+        {
+          sessionId: 's',
+          wasActive: false,
+          abandonedTurnIds: [],
+          taskInterrupted: false,
+          endedExecutionIds: ['s'],
+        },
+      ]);
+      expect(await ledger.sessions.get('s')).toMatchObject({
+        state: 'running',
+        providerSessionId: 'provider-s',
+      });
+      expect(await ledger.tasks.get('s-task')).toMatchObject({ state: 'in_progress' });
+      // A row of another session is not this one's to repair.
+      expect((await ledger.executionRecords.listLive()).map((record) => record.executionId)).toEqual([
+        'other',
+      ]);
+    });
+
+    it('leaves a task in progress that a session works on which is left untouched', async () => {
       await using ledger = await openLedger({ url: ':memory:' });
-      for (const name of ['gone', 'gone-too', 'alive'])
+      for (const name of ['gone', 'alive']) {
         await ledger.sessions.create(aSession(name, { taskId: 'shared' }));
-      await ledger.executionWriter.insert(anExecution('alive'));
-      await ledger.executionWriter.insert(anExecution('gone'));
-      const interrupted = async (): Promise<number> =>
-        (await ledger.reconcile({ sessionIds })).filter((line) => line.taskInterrupted).length;
-      expect(await interrupted()).toBe(0);
-      expect(await ledger.tasks.get('shared')).toMatchObject({ state: 'in_progress', interrupted: false });
-      await ledger.executionWriter.end('alive', 'stopped');
-      expect(await interrupted()).toBe(1);
-      expect(await ledger.tasks.get('shared')).toMatchObject({ state: 'review', interrupted: true });
-    },
-  );
+        await ledger.executionWriter.insert(anExecution(name));
+      }
+      const [line] = await ledger.reconcile({
+        sessions: [
+          { sessionId: 'gone', session: 'reconcile', repair: 'all' },
+          { sessionId: 'alive', session: 'untouched', repair: [] },
+        ],
+      });
+      expect(line).toMatchObject({ taskInterrupted: false, endedExecutionIds: ['gone'] });
+    });
+
+    it('changes nothing the second time, nor where there is nothing', async () => {
+      await using ledger = await openWithRunning('gone');
+      await ledger.reconcile(gone('gone', 'gone'));
+      const nothing = {
+        wasActive: false,
+        abandonedTurnIds: [],
+        taskInterrupted: false,
+        endedExecutionIds: [],
+      };
+      expect(await ledger.reconcile(gone('gone', 'unknown'))).toEqual([
+        { sessionId: 'gone', ...nothing },
+        { sessionId: 'unknown', ...nothing },
+      ]);
+      expect(await ledger.reconcile({ sessions: [] })).toEqual([]);
+    });
+
+    it.each([
+      ['starting', 'waiting_for_input'],
+      ['running', 'waiting_for_input'],
+      ['waiting_for_input', 'waiting_for_input'],
+      ['failed', 'failed'],
+      ['stopped', 'stopped'],
+    ] as ReadonlyArray<[SessionState, SessionState]>)('takes a %s session to %s', async (from, to) => {
+      await using ledger = await openLedger({ url: await database.fresh() });
+      await ledger.sessions.create(aSession('s'));
+      await ledger.sessions.setState('s', from);
+      const [line] = await ledger.reconcile(gone('s'));
+      expect(line).toMatchObject({ wasActive: from !== to });
+      expect(await ledger.sessions.get('s')).toMatchObject({ state: to });
+    });
+
+    it('leaves a task in review that was there', async () => {
+      await using ledger = await openWithRunning('s');
+      await ledger.outcomes.apply({
+        executionId: 's',
+        promptGeneration: 1,
+        controlTurnId: 'c1',
+        outcome: COMPLETED,
+        endedAt: AT,
+      });
+      const [line] = await ledger.reconcile(gone('s'));
+      expect(line).toMatchObject({ wasActive: false, taskInterrupted: false, endedExecutionIds: ['s'] });
+      expect(await ledger.tasks.get('s-task')).toMatchObject({ state: 'review', interrupted: false });
+    });
+
+    it.each([[['gone', 'gone-too']], [['gone-too', 'gone']]])(
+      'interrupts a shared task once, unless a re-tracked session works on it (%j)',
+      async (sessionIds) => {
+        await using ledger = await openLedger({ url: await database.fresh() });
+        for (const name of ['gone', 'gone-too', 'alive'])
+          await ledger.sessions.create(aSession(name, { taskId: 'shared' }));
+        await ledger.executionWriter.insert(anExecution('alive'));
+        await ledger.executionWriter.insert(anExecution('gone'));
+        const interrupted = async (): Promise<number> =>
+          (await ledger.reconcile(gone(...sessionIds))).filter((line) => line.taskInterrupted).length;
+        expect(await interrupted()).toBe(0);
+        expect(await ledger.tasks.get('shared')).toMatchObject({ state: 'in_progress', interrupted: false });
+        await ledger.executionWriter.end('alive', 'stopped');
+        expect(await interrupted()).toBe(1);
+        expect(await ledger.tasks.get('shared')).toMatchObject({ state: 'review', interrupted: true });
+      },
+    );
+  });
 });

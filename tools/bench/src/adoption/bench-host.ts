@@ -1,6 +1,6 @@
 import { createHost, type Host } from '@holdfast/host';
 import { standalone } from '@holdfast/executor-standalone';
-import { scriptedAgentCommand } from '@holdfast/scripted-agent';
+import { idleAgentCommand } from '@holdfast/scripted-agent';
 
 /** A host on this home as all programs of this benchmark have it. */
 export async function openBenchHost(home: string): Promise<Host> {
@@ -8,6 +8,7 @@ export async function openBenchHost(home: string): Promise<Host> {
     home,
     survival: 'on',
     runtimes: [standalone()],
-    agents: { scripted: { command: scriptedAgentCommand() } },
+    // Small, so that five hundred of them leave the machine to what is measured.
+    agents: { idle: { command: idleAgentCommand() } },
   });
 }

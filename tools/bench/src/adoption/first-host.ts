@@ -15,7 +15,7 @@ const create = async (): Promise<void> => {
     await host.sessions.create({
       sessionId,
       taskId: 'task',
-      agent: 'scripted',
+      agent: 'idle',
       runtime: 'standalone',
       workspace: { kind: 'local', path: home },
     });

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { until } from '@holdfast/testbeds';
 import { agentEnvironment } from '../agent-environment.ts';
 import type { RealAgent } from '../real-agent.ts';
 import { finishedTurns } from './finished-turns.ts';
@@ -23,6 +24,8 @@ export const geminiCli: RealAgent = {
     installScripts: { '@github/keytar': false, 'node-pty': false },
   },
   shellTool: 'run_shell_command',
+  otherMode: 'plan',
+  saysOfMode: '[MODE_UPDATE] plan',
   looksFor: [],
   setUp: async ({ program, folder, model }) => {
     const environment = await agentEnvironment({ folder, model });
@@ -38,5 +41,14 @@ export const geminiCli: RealAgent = {
       },
     };
   },
+  loadable: async () => {
+    // The file of a conversation is named after the minute; a load in the same one starts that file anew.
+    const begun = minute();
+    await until(() => minute() !== begun, { reason: 'another minute', withinMs: 70_000, everyMs: 500 });
+  },
   finishedTurns,
 };
+
+function minute(): number {
+  return Math.floor(Date.now() / 60_000);
+}

@@ -100,7 +100,8 @@ class Endpoint {
     try {
       const conversation = read(JSON.parse(await text(request)));
       const choice = chooseAnswer(conversation);
-      call = this.#record(choice);
+      const answersBefore = conversation.messages.filter(({ speaker }) => speaker === 'assistant').length;
+      call = this.#record(choice, answersBefore);
       if (choice.kind === 'refused') sendError(response, 400, choice.why);
       else await this.#stream(response, call, choice.parts, formatFor(conversation.model), gone.signal);
     } catch (error) {
@@ -135,11 +136,15 @@ class Endpoint {
     call.state = 'answered';
   }
 
-  #record(choice: Choice | { readonly kind: 'refused'; readonly why: string }): CallInProgress {
+  #record(
+    choice: Choice | { readonly kind: 'refused'; readonly why: string },
+    answersBefore = 0,
+  ): CallInProgress {
     const refused = choice.kind === 'refused';
     const call: CallInProgress = {
       kind: choice.kind,
       answer: choice.kind === 'scripted' ? choice.number : 0,
+      answersBefore,
       textsSent: 0,
       state: refused ? 'refused' : 'answering',
       why: refused ? choice.why : null,

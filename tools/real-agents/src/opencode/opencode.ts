@@ -12,6 +12,8 @@ export const opencode: RealAgent = {
     installScripts: { 'opencode-ai': true },
   },
   shellTool: 'bash',
+  otherMode: 'plan',
+  saysOfMode: '',
   // The package that its plugins would use.
   looksFor: [/^CONNECT registry\.[\w.]+:443$/],
   setUp: async ({ program, folder, model }) => ({
@@ -26,6 +28,9 @@ export const opencode: RealAgent = {
       OPENCODE_DISABLE_SHARE: '1',
     },
   }),
+  loadable: async () => {
+    await Promise.resolve();
+  },
   finishedTurns: async (folder) => await Promise.resolve(finishedTurns(folder)),
 };
 

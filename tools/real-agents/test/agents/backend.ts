@@ -58,11 +58,17 @@ export class Backend implements AsyncDisposable {
   async prompt(text: string): Promise<string> {
     const before = this.all('prompted').length;
     this.order({ do: 'prompt', text });
-    const prompted = await until(() => this.all('prompted')[before], {
+    const prompted = await until(() => this.all('prompted')[before] ?? this.#failure(), {
       reason: 'the prompt to be accepted',
       withinMs: WITHIN_MS,
     });
     return prompted.turnId;
+  }
+
+  /** Throws what the backend told to have failed, if anything did. */
+  #failure(): undefined {
+    const failed = this.all('error')[0];
+    if (failed !== undefined) throw new Error(`${failed.what} failed: ${failed.message}`);
   }
 
   /** Stops the agent and waits for the end of the backend. */

@@ -33,6 +33,11 @@ interface OrphanedAgent {
   readonly turnId: string;
 }
 
+/** The state of a turn and the stop reason of its outcome. */
+type TurnEnd = readonly [string, string];
+
+const COMPLETED: TurnEnd = ['completed', 'end_turn'];
+
 const said =
   (text: string) =>
   async (backend: Backend): Promise<unknown> =>
@@ -124,7 +129,12 @@ export function testSurvival(agent: RealAgent): void {
   }
 
   /** Closes the last backend and judges what the ledger holds of the session. */
-  async function expectWholeSession(backend: Backend, pid: number, text: string): Promise<void> {
+  async function expectWholeSession(
+    backend: Backend,
+    pid: number,
+    text: string,
+    turns: readonly TurnEnd[] = backend.all('outcome').map(() => COMPLETED),
+  ): Promise<void> {
     await measurements.noteMemory('agent memory, MB', [pid, ...descendants(pid)]);
     await measurements.noteMemory('control server memory, MB', [parentOf(pid)]);
     await backend.close();
@@ -134,13 +144,11 @@ export function testSurvival(agent: RealAgent): void {
     expect(stored.events.map(({ position }) => position)).toEqual(stored.events.map(({ seq }) => seq));
     expect(saidText(eventsOf(stored, 'session_update').map(({ update }) => update))).toBe(text);
     const ended = eventsOf(stored, 'turn_ended');
-    expect(ended).toHaveLength(backend.all('outcome').length);
+    expect(ended).toHaveLength(turns.length);
     expect(ended.map(({ promptGeneration }) => promptGeneration)).toEqual(
       ended.map((_event, index) => index + 1),
     );
-    expect(stored.turns.map(({ state, outcome }) => [state, outcome?.stopReason])).toEqual(
-      ended.map(() => ['completed', 'end_turn']),
-    );
+    expect(stored.turns.map(({ state, outcome }) => [state, outcome?.stopReason])).toEqual(turns);
     expect(backend.all('error')).toEqual([]);
     expect(model.strangers.filter((request) => !agent.looksFor.some((known) => known.test(request)))).toEqual(
       [],
@@ -213,6 +221,59 @@ export function testSurvival(agent: RealAgent): void {
     expect(await firstTurnEnded()).toBeLessThan(contactAt);
   });
 
+  it('is cancelled in the middle of its answer by the next backend, and takes the next prompt', async () => {
+    const prompt = modelScript([
+      { chunks: { count: 30, everyMs: 20 } },
+      { gate: 'never' },
+      { say: 'Never said.' },
+    ]);
+    const orphan = await killedInTurn(prompt, said('chunk 30 of'));
+
+    await using backend = await startBackend();
+    await expectAdopted(backend, orphan);
+    backend.order({ do: 'cancel' });
+    expect(await backend.tells('cancelled')).toMatchObject({ cancelling: true });
+    const { outcome } = await backend.tells('outcome', ({ turnId }) => turnId === orphan.turnId);
+    expect(outcome).toMatchObject({ kind: 'cancelled', stopReason: 'cancelled' });
+    await until(() => model.calls.some(({ kind, state }) => kind === 'scripted' && state === 'cut'), {
+      reason: 'the agent to let go of the model',
+      withinMs: 60_000,
+    });
+    const second = await backend.prompt(modelScript([{ say: 'And on.' }]));
+    await backend.tells('outcome', ({ turnId }) => turnId === second);
+    await expectWholeSession(backend, orphan.pid, `${chunkTexts(30).join('')}And on.`, [
+      ['cancelled', 'cancelled'],
+      COMPLETED,
+    ]);
+  });
+
+  it('goes on in the mode that was set, and with its conversation, when it is killed itself after its backend was', async () => {
+    let pid: number;
+    {
+      await using first = await startBackend();
+      await first.tells('up');
+      first.order({ do: 'setMode', modeId: agent.otherMode });
+      await first.tells('modeSet');
+      const turnId = await first.prompt(modelScript([{ say: 'Before. ' }]));
+      await first.tells('outcome', (told) => told.turnId === turnId);
+    }
+    await agent.loadable();
+    await using backend = await startBackend();
+    pid = (await backend.tells('up')).agentPid ?? 0;
+    const family = [pid, ...descendants(pid)];
+    process.kill(pid, 'SIGKILL');
+    await backend.tells('exited');
+    for (const member of family) await waitForExit(member, { withinMs: 30_000, reason: 'its agent is gone' });
+
+    const turnId = await backend.prompt(modelScript([{ say: 'After.' }]));
+    expect(await backend.tells('restarted')).toMatchObject({ history: 'loaded' });
+    await backend.tells('outcome', (told) => told.turnId === turnId);
+    expect(model.calls.findLast(({ kind }) => kind === 'scripted')?.answersBefore).toBe(1);
+    pid = await agentPidOf(backend);
+    const text = `${agent.saysOfMode}Before. ${agent.saysOfMode}After.`;
+    await expectWholeSession(backend, pid, text, [COMPLETED, COMPLETED]);
+  });
+
   it('is held back when it says more than is kept for nobody, and loses nothing', async () => {
     const orphan = await killedInTurn(
       modelScript([{ chunks: { count: 1_000, everyMs: 1 } }]),
@@ -233,6 +294,13 @@ export function testSurvival(agent: RealAgent): void {
     await expectWholeSession(backend, orphan.pid, chunkTexts(1_000).join(''));
     expect(await firstTurnEnded()).toBeGreaterThan(contactAt);
   });
+
+  /** The process of the agent that runs now. */
+  async function agentPidOf(backend: Backend): Promise<number> {
+    backend.order({ do: 'look' });
+    const { agentPid } = await backend.tells('looked');
+    return agentPid ?? 0;
+  }
 
   /** When the first turn ended, by the clock of the control server; epoch milliseconds. */
   async function firstTurnEnded(): Promise<number> {

@@ -55,7 +55,7 @@ describe('an answer in the dialect of Gemini', () => {
     ]);
     expect(pieces[0]?.modelVersion).toBe('gemini-9');
     expect(model.calls).toEqual([
-      { kind: 'scripted', answer: 0, textsSent: 3, state: 'answered', why: null },
+      { kind: 'scripted', answer: 0, answersBefore: 0, textsSent: 3, state: 'answered', why: null },
     ]);
   });
 

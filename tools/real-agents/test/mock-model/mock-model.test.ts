@@ -27,7 +27,7 @@ describe('an answer', () => {
     expect(answer.texts.slice(1)).toEqual(chunkTexts(3));
     expect(answer.raw).toMatch(/"usage":\{"prompt_tokens":1200,.*\}\n\ndata: \[DONE\]\n\n$/);
     expect(model.calls).toEqual([
-      { kind: 'scripted', answer: 0, textsSent: 4, state: 'answered', why: null },
+      { kind: 'scripted', answer: 0, answersBefore: 0, textsSent: 4, state: 'answered', why: null },
     ]);
   });
 

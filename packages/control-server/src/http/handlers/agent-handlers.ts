@@ -1,9 +1,11 @@
+import { ControlError, PACKAGE_SPEC_EXPECTED, parsePackageSpec } from '@holdfast/control-protocol';
 import type { Handlers } from '../handler.ts';
 
 /** The agent of an instance, its turns and its questions. */
 export const agentHandlers: Handlers<
   | 'startAgent'
   | 'stopAgent'
+  | 'repairRuntime'
   | 'getAgentStderr'
   | 'prompt'
   | 'cancel'
@@ -20,6 +22,20 @@ export const agentHandlers: Handlers<
   stopAgent: async ({ instances }, { params }) => ({
     exit: await instances.get(params.instanceId).stopAgent(),
   }),
+
+  repairRuntime: async ({ instances, ownership }, { params, body: { packageSpec } }) => {
+    ownership.refuseWhenClosing();
+    if (parsePackageSpec(packageSpec) === undefined) {
+      const given = JSON.stringify(packageSpec.slice(0, 200));
+      throw new ControlError('invalid_package_spec', `packageSpec ${given} ${PACKAGE_SPEC_EXPECTED}.`);
+    }
+    try {
+      return await instances.get(params.instanceId).repairRuntime(packageSpec);
+    } catch (error) {
+      ownership.refuseWhenClosing();
+      throw error;
+    }
+  },
 
   getAgentStderr: ({ instances }, { params }) => instances.get(params.instanceId).readStderr(),
 

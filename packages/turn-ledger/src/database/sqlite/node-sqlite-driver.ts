@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
+import { assertStorableText } from '../stored-values.ts';
 
 const MAX_CACHED_STATEMENTS = 128;
 
@@ -104,6 +105,7 @@ function prepare(database: DatabaseSync, sql: string): PreparedStatement {
 
 /** Only what SQLite stores as it is. `node:sqlite` would take an object for named parameters and bind NULL, silently. */
 function toBind(value: unknown): SQLInputValue {
+  if (typeof value === 'string') assertStorableText(value);
   if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') {
     return value;
   }

@@ -12,5 +12,5 @@ export function postgresPlace(url: string): string {
 
 /** A text that was given as an address, fit to be shown: what a URL may hold of secrets is left out. */
 export function withoutSecrets(address: string): string {
-  return address.replace(/\/\/.*@/s, '//…@').replace(/\?.*$/s, '?…');
+  return address.replace(/^([a-z][a-z0-9+.-]*:)?(\/\/)?.*@/is, '$1$2…@').replace(/\?.*$/s, '?…');
 }

@@ -1,0 +1,205 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { lstatSync, readFileSync, readlinkSync, readdirSync } from 'node:fs';
+import { chmod, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, jest } from '@jest/globals';
+import { runProgram, testHome, type TestHome } from '@holdfast/testbeds';
+import { executionKey } from '../../src/npm-runtime/execution-key.ts';
+import { removeExecutionTree, type RemovalOptions } from '../../src/npm-runtime/execution-tree.ts';
+
+jest.setTimeout(30_000);
+
+const KEY = executionKey('@acme/agent@1.0.0');
+const refused = expect.objectContaining({ code: 'unsafe_cache_root' });
+const never = (): AbortSignal => new AbortController().signal;
+const nextId = (): string => randomBytes(16).toString('hex');
+
+const remove = async (root: string, options: Partial<RemovalOptions> = {}) =>
+  await removeExecutionTree(root, KEY, { signal: never(), deadline: never(), nextId, ...options });
+
+/** All that is below a folder: kinds, modes, contents. */
+function snapshot(root: string): Record<string, string> {
+  const found = readdirSync(root, { recursive: true, encoding: 'utf8' }).toSorted();
+  return Object.fromEntries(found.map((path) => [path, describeEntry(join(root, path))]));
+}
+
+function describeEntry(path: string): string {
+  const entry = lstatSync(path);
+  const mode = (entry.mode & 0o7777).toString(8);
+  if (entry.isSymbolicLink()) return `link ${readlinkSync(path)}`;
+  return entry.isFile() ? `file ${mode} ${readFileSync(path, 'utf8')}` : `other ${mode}`;
+}
+
+/** A cache as npm leaves it, with neighbours of the tree that look much like it. */
+async function cacheOf(home: TestHome, ...below: readonly string[]): Promise<string> {
+  const cache = await home.folder('cache', ...below);
+  const files = {
+    '_cacache/index-v5/aa/bb': 'index',
+    '_logs/2026-debug-0.log': 'log',
+    _update_notifier: '',
+    [`_npx/${KEY}x/node_modules/agent/cli.js`]: 'longer name',
+    [`_npx/${KEY.slice(0, 15)}/node_modules/agent/cli.js`]: 'shorter name',
+    [`_npx/${executionKey('@acme/agent@1.0.1')}/package.json`]: 'another version',
+    [`_npx/.removed-by-holdfast-${KEY}/package.json`]: 'not ours',
+    [`_npx/file`]: 'a file',
+    [`${KEY}/package.json`]: 'beside _npx',
+  };
+  for (const [path, text] of Object.entries(files)) await write(join(cache, path), text);
+  await symlink(home.path('elsewhere'), join(cache, '_npx', `.removed-by-holdfast-${KEY}-${'a'.repeat(32)}`));
+  return cache;
+}
+
+async function write(path: string, text: string): Promise<void> {
+  await mkdir(join(path, '..'), { recursive: true });
+  await writeFile(path, text);
+}
+
+async function plant(cache: string): Promise<string> {
+  const tree = join(cache, '_npx', KEY);
+  await write(join(tree, 'package.json'), '{}');
+  await write(join(tree, 'node_modules', '@acme', 'agent', 'cli.js'), '#!');
+  await write(join(tree, 'node_modules', '.package-lock.json'), '{}');
+  await mkdir(join(tree, 'node_modules', '.bin'));
+  await symlink('../@acme/agent/cli.js', join(tree, 'node_modules', '.bin', 'agent'));
+  return tree;
+}
+
+describe('the removal of an execution tree', () => {
+  it.each([[[]], [['with spaces', 'and\nline ends']]])(
+    'removes that tree and nothing else, below %j [RUNTIME-002.2] [RUNTIME-002.3]',
+    async (below) => {
+      await using home = await testHome('npm-tree');
+      const cache = await cacheOf(home, ...below);
+      await write(home.path('elsewhere', 'precious'), 'kept');
+      const before = snapshot(home.root);
+      await plant(cache);
+      expect(await remove(cache)).toEqual({ removed: true, left: [] });
+      expect(snapshot(home.root)).toEqual(before);
+      expect(await remove(cache)).toEqual({ removed: false, left: [] });
+      expect(snapshot(home.root)).toEqual(before);
+    },
+  );
+
+  it('finds nothing to remove where there is no _npx, or no tree', async () => {
+    await using home = await testHome('npm-tree');
+    expect(await remove(await home.folder('cache'))).toEqual({ removed: false, left: [] });
+    expect(await remove(home.path('missing'))).toEqual({ removed: false, left: [] });
+  });
+
+  it.each(['_npx', 'the tree'])('refuses when %s is a symbolic link [RUNTIME-002.4]', async (what) => {
+    await using home = await testHome('npm-tree');
+    const cache = await cacheOf(home);
+    await plant(home.path('elsewhere'));
+    if (what === '_npx') {
+      await rename(join(cache, '_npx'), join(cache, 'before'));
+      await symlink(home.path('elsewhere', '_npx'), join(cache, '_npx'));
+    } else {
+      await symlink(home.path('elsewhere', '_npx', KEY), join(cache, '_npx', KEY));
+    }
+    const before = snapshot(home.root);
+    await expect(remove(cache)).rejects.toThrow(refused);
+    expect(snapshot(home.root)).toEqual(before);
+  });
+
+  it.each(['_npx', `_npx/${KEY}`])('refuses when %s is a file [RUNTIME-002.4]', async (path) => {
+    await using home = await testHome('npm-tree');
+    const cache = await home.folder('cache');
+    await write(join(cache, path), 'a file');
+    await expect(remove(cache)).rejects.toThrow(refused);
+    expect(readFileSync(join(cache, path), 'utf8')).toBe('a file');
+  });
+
+  it('unlinks what is no directory and never follows it [RUNTIME-002.4]', async () => {
+    await using home = await testHome('npm-tree');
+    const cache = await cacheOf(home);
+    await write(home.path('elsewhere', 'precious', 'file'), 'kept');
+    const before = snapshot(home.root);
+    const tree = await plant(cache);
+    await symlink(home.path('elsewhere'), join(tree, 'absolute'));
+    await symlink('../../../elsewhere/precious', join(tree, 'relative'));
+    await symlink('/', join(tree, 'root'));
+    await symlink(tree, join(tree, 'itself'));
+    await symlink('nowhere', join(tree, 'dangling'));
+    await runProgram(['mkfifo', join(tree, 'fifo')], { timeoutMs: 5000 });
+    await write(join(tree, 'odd', ' name\nwith line end', 'x'), '');
+    expect(await remove(cache)).toEqual({ removed: true, left: [] });
+    expect(snapshot(home.root)).toEqual(before);
+  });
+
+  it('removes directories that nobody may enter', async () => {
+    await using home = await testHome('npm-tree');
+    const cache = await cacheOf(home);
+    const before = snapshot(home.root);
+    const tree = await plant(cache);
+    await chmod(join(tree, 'node_modules', '@acme'), 0o000);
+    await chmod(join(tree, 'node_modules'), 0o500);
+    expect(await remove(cache)).toEqual({ removed: true, left: [] });
+    expect(snapshot(home.root)).toEqual(before);
+  });
+
+  it('removes a tree that somebody still writes into', async () => {
+    await using home = await testHome('npm-tree');
+    const cache = await cacheOf(home);
+    const before = snapshot(home.root);
+    const tree = await plant(cache);
+    for (let n = 0; n < 300; n += 1) await write(join(tree, 'node_modules', `p${String(n)}`, 'x'), '');
+    // The writer keeps the directory as its own working directory, so it goes on where the tree was moved.
+    const writer = [
+      '-c',
+      'for n in 1 2 3 4 5 6 7 8 9; do : > late$n 2>/dev/null; mkdir -p d$n/e 2>/dev/null; done',
+    ];
+    const removal = remove(cache);
+    execFileSync('sh', writer, { cwd: tree, stdio: 'ignore' });
+    expect(await removal).toMatchObject({ removed: true });
+    await remove(cache);
+    expect(snapshot(home.root)).toEqual(before);
+  });
+
+  it('may happen twice at once', async () => {
+    await using home = await testHome('npm-tree');
+    const cache = await cacheOf(home);
+    const before = snapshot(home.root);
+    await plant(cache);
+    const both = await Promise.all([remove(cache), remove(cache), remove(cache)]);
+    expect(both.filter(({ removed }) => removed)).toHaveLength(1);
+    expect(both.flatMap(({ left }) => left)).toEqual([]);
+    expect(snapshot(home.root)).toEqual(before);
+  });
+
+  it('that is given up touches nothing before the tree is set aside, and leaves the rest to the next', async () => {
+    await using home = await testHome('npm-tree');
+    const cache = await cacheOf(home);
+    const before = snapshot(home.root);
+    await plant(cache);
+    const planted = snapshot(home.root);
+    await expect(remove(cache, { signal: AbortSignal.abort('given up') })).rejects.toBe('given up');
+    expect(snapshot(home.root)).toEqual(planted);
+
+    const stop = new AbortController();
+    const setAside = (): string => {
+      stop.abort('given up');
+      return nextId();
+    };
+    await expect(remove(cache, { signal: stop.signal, nextId: setAside })).rejects.toBe('given up');
+    const names = await readdir(join(cache, '_npx'));
+    expect(names).not.toContain(KEY);
+    expect(names.filter((name) => name.startsWith(`.removed-by-holdfast-${KEY}-`))).toHaveLength(2);
+    expect(await remove(cache)).toEqual({ removed: false, left: [] });
+    expect(snapshot(home.root)).toEqual(before);
+  });
+
+  it('that takes too long is done all the same: the tree is out of the way', async () => {
+    await using home = await testHome('npm-tree');
+    const cache = await cacheOf(home);
+    const before = snapshot(home.root);
+    await plant(cache);
+    expect(await remove(cache, { deadline: AbortSignal.abort() })).toEqual({
+      removed: true,
+      left: ['deadline'],
+    });
+    expect(await readdir(join(cache, '_npx'))).not.toContain(KEY);
+    await remove(cache);
+    expect(snapshot(home.root)).toEqual(before);
+  });
+});

@@ -1,0 +1,230 @@
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import { freePort, runProgram, until } from '@holdfast/testbeds';
+import {
+  LedgerInputError,
+  LedgerUnavailableError,
+  LedgerUrlError,
+  openLedger,
+  type Ledger,
+} from '@holdfast/turn-ledger';
+import { Client } from 'pg';
+import { hasPostgres, postgresDatabase } from '../each-database.ts';
+import { aTurn, AT, COMPLETED, numbered, recordLiveSession, rejection, said } from '../recorded-session.ts';
+
+const APPLY = {
+  executionId: 's',
+  promptGeneration: 1,
+  controlTurnId: 'c1',
+  outcome: COMPLETED,
+  endedAt: AT,
+} as const;
+
+(hasPostgres ? describe : describe.skip)('a ledger in PostgreSQL', () => {
+  const database = postgresDatabase();
+
+  async function connected(url: string): Promise<Client> {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    return client;
+  }
+
+  async function openWithTurn(
+    url: string,
+    with_: Partial<Parameters<typeof openLedger>[0]> = {},
+  ): Promise<Ledger> {
+    const ledger = await openLedger({ url, ...with_ });
+    await recordLiveSession(ledger, 's');
+    await ledger.turns.begin(aTurn('s', 1));
+    return ledger;
+  }
+
+  /** The url with some part changed. */
+  function changed(change: (url: URL) => void): string {
+    const url = new URL(database.server.url);
+    change(url);
+    return url.href;
+  }
+
+  it('is in a database of its own, under both names of the scheme', async () => {
+    await database.query(database.server.url, 'create database own');
+    const url = changed((at) => (at.pathname = '/own'));
+    {
+      await using ledger = await openLedger({ url });
+      await ledger.tasks.ensure('t');
+    }
+    await using ledger = await openLedger({ url: url.replace('postgres:', 'postgresql:') });
+    expect(await ledger.tasks.list()).toMatchObject([{ taskId: 't' }]);
+  });
+
+  it.each([
+    ['a wrong password', 'access_denied', (url: URL) => (url.password = 'wrong-and-secret')],
+    ['an unknown user', 'access_denied', (url: URL) => (url.username = 'nobody')],
+    ['an unknown database', 'cannot_open', (url: URL) => (url.pathname = '/nowhere')],
+    [
+      'a schema that does not exist',
+      'cannot_open',
+      (url: URL) => (url.search = '?options=-c%20search_path%3Dnowhere'),
+    ],
+    [
+      'a server that takes no writes',
+      'cannot_write',
+      (url: URL) => (url.search = '?options=-c%20default_transaction_read_only%3Don'),
+    ],
+  ])('says what is wrong with %s: %s, and tells no secret', async (_what, reason, change) => {
+    const url = changed(change);
+    const error = await rejection(openLedger({ url }), LedgerUnavailableError);
+    const place = `postgres://127.0.0.1:${String(database.server.port)}${new URL(url).pathname}`;
+    expect(error).toMatchObject({ code: 'ledger_unavailable', reason, path: place, mayBeStored: false });
+    expect(error.message).toContain(place);
+    const told = inspect(error, { depth: 20, showHidden: true });
+    expect(told).not.toContain(new URL(url).password);
+  });
+
+  it('says that nobody listens', async () => {
+    const port = await freePort();
+    const url = changed((at) => (at.port = String(port)));
+    const error = await rejection(openLedger({ url }), LedgerUnavailableError);
+    expect(error.reason).toBe('cannot_connect');
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(database.server.password);
+  });
+
+  it('says that its user may not make tables', async () => {
+    await database.query(database.server.url, `create role guest login password 'guest-secret'`);
+    const url = changed((at) => {
+      at.username = 'guest';
+      at.password = 'guest-secret';
+    });
+    const error = await rejection(openLedger({ url }), LedgerUnavailableError);
+    expect(error.reason).toBe('access_denied');
+  });
+
+  it.each([
+    'postgres:ledger',
+    'postgres://',
+    'postgres://u:secret@127.0.0.1/x?sslmode=verify-full&sslrootcert=/nowhere/secret.pem',
+    'postgres://u:secret@127.0.0.1:99999/x',
+  ])('refuses %j and repeats nothing of it', async (url) => {
+    const error = await rejection(openLedger({ url }), LedgerUrlError);
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain('secret');
+    expect(error.message).toContain('accepted are: an absolute file path');
+  });
+
+  it.each([{ poolSize: 0 }, { poolSize: 1.5 }, { connectTimeoutMs: -1 }])(
+    'refuses the option %j',
+    async (postgres) => {
+      const error = await rejection(openLedger({ url: database.server.url, postgres }), LedgerInputError);
+      expect(error.message).toContain(Object.keys(postgres)[0]);
+    },
+  );
+
+  it('names the package that is missing, and needs it for nothing else', async () => {
+    const open = async (url: string): Promise<string> => {
+      const program = join(import.meta.dirname, '../fixtures/open-without-pg.ts');
+      const command = [process.execPath, '--conditions=@holdfast/source', program, url];
+      const { stdout } = await runProgram(command, { timeoutMs: 20_000, env: { NODE_OPTIONS: undefined } });
+      return stdout;
+    };
+    expect(await open(':memory:')).toBe('opened 0\n');
+    expect(await open(database.server.url)).toBe(
+      'PgMissingError: A ledger in PostgreSQL needs the package pg, which is not installed; add it to your application.\n',
+    );
+  });
+
+  it('commits to the disk also where the server would not', async () => {
+    const url = await database.fresh();
+    await using ledger = await openWithTurn(url, { postgres: { poolSize: 1 } });
+    await database.query(
+      url,
+      `create function told() returns trigger language plpgsql as $$ begin
+        raise exception 'commits %, reads %', current_setting('synchronous_commit'), current_setting('transaction_isolation');
+      end $$;
+      create trigger told before update on turns for each row execute function told()`,
+    );
+    // The server of the tests has it off.
+    await expect(ledger.outcomes.apply(APPLY)).rejects.toThrow('commits local, reads read committed');
+  });
+
+  it('goes on where a pooler forgets the statements that its sessions keep', async () => {
+    const url = await database.fresh();
+    await using ledger = await openWithTurn(url, { postgres: { poolSize: 1 } });
+    expect(await ledger.outcomes.apply(APPLY)).toMatchObject({ applied: true });
+    // As a pooler does between two transactions, by its server_reset_query.
+    await database.query(
+      url,
+      `create function forget() returns trigger language plpgsql as $$ begin
+        if new.event_count = 1 then deallocate all; end if; return new;
+      end $$;
+      create trigger forget before update on sessions for each row execute function forget()`,
+    );
+    expect(await ledger.events.append('s', numbered(1, said('one')))).toMatchObject({ stored: 1 });
+    for (const generation of [2, 3]) {
+      await ledger.turns.begin(aTurn('s', generation));
+      const outcome = { ...APPLY, promptGeneration: generation, controlTurnId: `c${String(generation)}` };
+      expect(await ledger.outcomes.apply(outcome)).toMatchObject({ applied: true });
+    }
+  });
+
+  describe('with others at work', () => {
+    it('waits so long for a connection of its pool, and says so', async () => {
+      const url = await database.fresh();
+      await using ledger = await openWithTurn(url, { postgres: { poolSize: 1, connectTimeoutMs: 300 } });
+      const other = await connected(url);
+      await other.query('begin; lock table turns');
+      const waiting = ledger.outcomes.apply(APPLY);
+      const error = await rejection(ledger.tasks.list(), LedgerUnavailableError);
+      expect(error).toMatchObject({ reason: 'pool_exhausted', mayBeStored: false });
+      expect(error.message).toContain('postgres.poolSize');
+      await other.query('commit');
+      await other.end();
+      expect(await waiting).toMatchObject({ applied: true });
+      expect(await ledger.tasks.list()).toHaveLength(1);
+    });
+
+    it('begins again when it was in a deadlock', async () => {
+      const url = await database.fresh();
+      await using ledger = await openWithTurn(url);
+      const other = await connected(url);
+      // The other waits longer before it looks for a deadlock, so the ledger is the one that has to give way.
+      await other.query(`set deadlock_timeout = '1min'; begin; update sessions set updated_at = updated_at`);
+      const applying = ledger.outcomes.apply(APPLY);
+      await waitingForLocks(1);
+      const locking = other.query('update turns set created_at = created_at');
+      await locking;
+      await other.query('commit');
+      await other.end();
+      expect(await applying).toMatchObject({ applied: true });
+    }, 30_000);
+
+    it.each(['40001', '40P01'])('begins again after %s, and gives up after ten times', async (code) => {
+      const url = await database.fresh();
+      await using ledger = await openWithTurn(url);
+      const failing = (
+        times: number,
+      ): string => `create sequence if not exists tries; select setval('tries', 1, false);
+        create or replace function failing() returns trigger language plpgsql as $$ begin
+          if nextval('tries') <= ${String(times)} then raise exception using errcode = '${code}'; end if;
+          return new;
+        end $$;
+        create or replace trigger failing before update on tasks for each row execute function failing()`;
+      await database.query(url, failing(1_000));
+      const error = await rejection(ledger.outcomes.apply(APPLY), LedgerUnavailableError);
+      expect(error).toMatchObject({ reason: 'busy', mayBeStored: false });
+      expect(await database.query(url, 'select last_value from tries')).toEqual([{ last_value: 10 }]);
+      expect(await ledger.turns.get('s-1')).toMatchObject({ state: 'dispatching' });
+      await database.query(url, failing(3));
+      expect(await ledger.outcomes.apply(APPLY)).toMatchObject({ applied: true });
+      expect(await database.query(url, 'select last_value from tries')).toEqual([{ last_value: 4 }]);
+    });
+
+    async function waitingForLocks(count: number): Promise<void> {
+      await until(
+        async () =>
+          (await database.query(database.server.url, 'select pid from pg_locks where not granted')).length >=
+          count,
+        { reason: 'the ledger to wait for a lock', withinMs: 10_000 },
+      );
+    }
+  });
+});
