@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { CAPABILITIES } from '@holdfast/control-protocol';
+import { CAPABILITIES, REQUIRED_CAPABILITIES } from '@holdfast/control-protocol';
 import type {
   Dial,
   ExecutionRecord,
@@ -69,7 +69,7 @@ interface Survivor {
 async function survivor(given: Parameters<typeof serverHere>[1] = {}): Promise<Survivor> {
   const own = await startServer(given);
   tunnel = await proxyTo(own.fresh.endpoint);
-  const requiredCapabilities = given.capabilities ?? CAPABILITIES;
+  const requiredCapabilities = given.capabilities ?? REQUIRED_CAPABILITIES;
   const before = place.backend({ requiredCapabilities, clock: manualClock() });
   const owned = await before.bootstrap(SCOPE, own.fresh, never);
   const rows: ExecutionRecord[] = [];

@@ -5,6 +5,12 @@ import { prepareNeutralDirectory } from '../../src/npm-runtime/neutral-directory
 
 jest.setTimeout(30_000);
 
+/** A test that npm runs has npm's settings in its environment. */
+function withoutNpmSettings(): Record<string, undefined> {
+  const names = Object.keys(process.env).filter((name) => name.toLowerCase().startsWith('npm_config_'));
+  return Object.fromEntries(names.map((name) => [name, undefined]));
+}
+
 it('makes a directory that only its owner enters', async () => {
   await using home = await testHome('npm-neutral');
   const directory = home.path('home', 'npm-runtime');
@@ -28,7 +34,7 @@ it('keeps a project around it, and what was left in it, from having a say', asyn
   expect((await readdir(directory, { recursive: true })).toSorted()).toEqual(['kept', 'node_modules']);
   const { stdout } = await runProgram(['npm', 'config', 'get', 'cache'], {
     cwd: directory,
-    env: { HOME: home.path('user') },
+    env: { ...withoutNpmSettings(), HOME: home.path('user') },
     timeoutMs: 20_000,
   });
   expect(stdout).toBe(`${home.path('user')}/.npm\n`);

@@ -158,11 +158,11 @@ describe('an agent that npm runs', () => {
       details: { phase: 'spawn', exit: null, stderrClass: 'none' },
     });
     const refusing = await world.instance({
-      SCRIPTED_AGENT_START: '{"sessionError":{"code":-32000,"message":"no"}}',
+      SCRIPTED_AGENT_START: '{"sessionError":{"code":-32603,"message":"no"}}',
     });
     await expect(refusing.start(npmStart('1.0.0'))).rejects.toMatchObject({
       code: 'agent_start_failed',
-      details: { phase: 'session', stderrClass: 'none', agentError: { code: -32_000 } },
+      details: { phase: 'session', stderrClass: 'none', agentError: { code: -32_603 } },
     });
   });
 

@@ -332,7 +332,7 @@ describe('a turn without a prompt', () => {
     await owned.clock.runWhile(owned.client.call('stopAgent', { instanceId }));
     const { nextSeq } = (await instance.describe()).journal;
     const { providerSessionId } = session;
-    await instance.start({ session: { kind: 'load', providerSessionId } });
+    await owned.clock.runWhile(instance.start({ session: { kind: 'load', providerSessionId } }));
     expect(await instance.describe()).toMatchObject({ activeTurnId: null, journal: { nextSeq } });
   });
 

@@ -73,6 +73,7 @@ eachDatabase((database) => {
       await ledger.sessions.create(aSession('s1'));
     }
     await database.query(url, 'alter table sessions drop column task_environment_id');
+    await database.query(url, 'alter table sessions drop column choices');
     await database.query(url, "delete from ledger_migrations where name > '0004'");
     await using ledger = await openLedger({ url });
     expect(await ledger.sessions.get('s1')).toMatchObject({ sessionId: 's1', taskEnvironmentId: null });
