@@ -20,7 +20,7 @@ export function systemClock(): Clock {
       const dueAt = performance.now() + delayMs;
       let timeout: NodeJS.Timeout;
       const arm = (): void => {
-        const restMs = dueAt - performance.now();
+        const restMs = Math.max(0, dueAt - performance.now());
         timeout =
           restMs > LONGEST_TIMEOUT_MS ? setTimeout(arm, LONGEST_TIMEOUT_MS) : setTimeout(action, restMs);
       };
