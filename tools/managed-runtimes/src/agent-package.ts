@@ -42,7 +42,8 @@ await import('./agent/agent.mjs');
 async function agentFiles(): Promise<Record<string, string>> {
   const folder = dirname(scriptedAgentCommand()[1] ?? '');
   const files: Record<string, string> = {};
-  for (const name of await readdir(folder)) {
+  const sources = (await readdir(folder)).filter((name) => name.endsWith('.ts'));
+  for (const name of sources) {
     const source = stripTypeScriptTypes(await readFile(join(folder, name), 'utf8'));
     files[`agent/${basename(name, '.ts')}.mjs`] = source.replaceAll(/(from '\.\/[^']+)\.ts'/g, "$1.mjs'");
   }

@@ -39,9 +39,14 @@ export class Scene implements AsyncDisposable {
 
   /** Takes the place over; it ends with the scene. */
   static async at(place: AgentPlace): Promise<Scene> {
-    const registry = await npmRegistry({ host: place.registryHost.listen });
+    await using opened = new AsyncDisposableStack();
+    opened.use(place);
+    const registry = opened.use(await npmRegistry({ host: place.registryHost.listen }));
     registry.publish(await agentPackage('1.0.0'));
-    return new Scene(place, registry, await hungServer());
+    const outside = opened.use(await hungServer());
+    // From here on the scene ends them.
+    opened.move();
+    return new Scene(place, registry, outside);
   }
 
   get cache(): string {

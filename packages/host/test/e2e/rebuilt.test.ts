@@ -204,14 +204,17 @@ describe('the history setting', () => {
           (event) => event.name === 'session.restarted' && event.sessionId === agent,
         );
       };
-      const restarted = (sessionId: string, history: string): unknown => ({
+      const restarted = (sessionId: string, history: string) => ({
         name: 'session.restarted',
         sessionId,
         history,
       });
       expect(await restartedAs('scripted')).toEqual(restarted('scripted', 'loaded'));
-      expect(await restartedAs('none')).toEqual(restarted('none', 'lost'));
-      expect(await restartedAs('preferred')).toEqual(restarted('preferred', 'lost'));
+      expect(await restartedAs('none')).toEqual({
+        ...restarted('none', 'lost'),
+        why: 'The agent is to start without its history.',
+      });
+      expect(await restartedAs('preferred')).toMatchObject(restarted('preferred', 'lost'));
       expect(await restartedAs('required')).toBe('agent_start_failed');
       await hosts.host.close({ agents: 'stop' });
     },

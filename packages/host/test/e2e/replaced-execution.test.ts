@@ -1,4 +1,5 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
+import { takeEnumerations } from '@holdfast/recovery';
 import { script } from '@holdfast/scripted-agent';
 import { testHome, until, type TestHome } from '@holdfast/testbeds';
 import { settleLostAgent } from '../../src/sessions/settle.ts';
@@ -31,6 +32,9 @@ describe('an execution whose session has got another', () => {
       services.live.delete('one');
       if (isEnded) old.lifecycle.end();
       await settleLostAgent(services, 'one');
+      // A launch beside an agent that is seen is refused; this one is not seen.
+      const nothingSeen = await takeEnumerations([], new AbortController().signal);
+      jest.spyOn(services.liveness, 'enumerate').mockResolvedValue(nothingSeen);
       try {
         const second = await session.prompt(workUntil(home, 'new'));
         const fresh = services.live.get('one');
