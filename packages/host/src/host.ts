@@ -75,6 +75,25 @@ export class Host implements AsyncDisposable {
   }
 
   /**
+   * What each control server of this host measures of itself and its instances, for a scraper: OpenMetrics text, one for each
+   * scope. A server that does not answer is left out.
+   */
+  async serverMetrics(
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<ReadonlyArray<{ readonly scope: string; readonly text: string }>> {
+    const { services } = this.#parts;
+    const signal = unlessClosed(services, options.signal);
+    const answers = await Promise.allSettled(
+      services.servers().map(async ({ scope, client }) => ({
+        scope,
+        text: await client.call('getMetrics', {}, { signal }),
+      })),
+    );
+    signal.throwIfAborted();
+    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  }
+
+  /**
    * Looks again at the rows that recovery had to leave in the inventory because their processes could not be told to be gone, and
    * repairs those that are by now. A prompt does the same for its own session. One line a row.
    */

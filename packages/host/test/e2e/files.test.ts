@@ -8,7 +8,7 @@ import { createHost } from '../../src/index.ts';
 
 jest.setTimeout(60_000);
 
-it('gives the files of a session where its agent runs, and only those', async () => {
+it('gives the files of a session where its agent runs, and only those, and what its control server measures', async () => {
   await using home = await testHome('files');
   const workspace = await home.folder('workspace');
   await writeFile(home.path('secret'), 'secret');
@@ -35,9 +35,13 @@ it('gives the files of a session where its agent runs, and only those', async ()
     expect(Buffer.from(await session.files.read('made', { offset: 3, limit: 3 })).toString()).toBe('the');
     await expect(session.files.read('../secret')).rejects.toMatchObject({ code: 'path_outside_roots' });
     await expect(session.files.read('gone')).rejects.toMatchObject({ code: 'file_not_found' });
+    const [metrics] = await host.serverMetrics();
+    expect(metrics?.scope).toBe('standalone');
+    expect(metrics?.text).toContain('holdfast_instances{status="ready"} 1\n');
     await session.stop();
     await expect(session.files.list()).rejects.toMatchObject({ code: 'session_not_live' });
   } finally {
     await host.close({ agents: 'stop' });
   }
+  await expect(host.serverMetrics()).rejects.toMatchObject({ code: 'host_closed' });
 });
