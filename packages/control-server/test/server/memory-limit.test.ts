@@ -29,7 +29,8 @@ describe('an agent with a memory limit', () => {
     expect(events.slice(-3).map(({ event }) => event)).toMatchObject([
       { type: 'agent_error', ...error, promptGeneration: 1 },
       { type: 'turn_ended', outcome: { kind: 'failed', stopReason: 'agent_exited', error } },
-      { type: 'agent_exited', expected: false, signal: 'SIGKILL' },
+      // Killed, unless it was quicker to end with its input.
+      { type: 'agent_exited', expected: false },
     ]);
     const child = /^child: (\d+)$/.exec(textsOf(events)[0] ?? '')?.[1];
     const within = { withinMs: 10_000, reason: 'it took too much memory' };
