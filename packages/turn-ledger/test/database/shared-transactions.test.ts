@@ -30,11 +30,12 @@ describe('works that come at the same time', () => {
     const shared = new SharedTransactions(drafts.transact);
     const names = ['a', 'b', 'c', 'd'];
     const results = await Promise.all(
-      names.map(async (name) =>
-        shared.run(async () => {
-          drafts.put(name);
-          return await Promise.resolve(name.toUpperCase());
-        }),
+      names.map(
+        async (name) =>
+          await shared.run(async () => {
+            drafts.put(name);
+            return await Promise.resolve(name.toUpperCase());
+          }),
       ),
     );
     expect(results).toEqual(['A', 'B', 'C', 'D']);
@@ -45,12 +46,13 @@ describe('works that come at the same time', () => {
     const drafts = new Drafts();
     const shared = new SharedTransactions(drafts.transact);
     const results = await Promise.allSettled(
-      ['a', 'b', 'bad', 'c'].map(async (name) =>
-        shared.run(async () => {
-          drafts.put(name);
-          if (name === 'bad') throw new Error('no');
-          await Promise.resolve();
-        }),
+      ['a', 'b', 'bad', 'c'].map(
+        async (name) =>
+          await shared.run(async () => {
+            drafts.put(name);
+            if (name === 'bad') throw new Error('no');
+            await Promise.resolve();
+          }),
       ),
     );
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
@@ -62,11 +64,13 @@ describe('works that come at the same time', () => {
     const shared = new SharedTransactions(drafts.transact);
     const count = 100;
     await Promise.all(
-      Array.from({ length: count }, async (_, index) =>
-        shared.run(async () => {
-          drafts.put(String(index));
-          await Promise.resolve();
-        }),
+      Array.from(
+        { length: count },
+        async (_, index) =>
+          await shared.run(async () => {
+            drafts.put(String(index));
+            await Promise.resolve();
+          }),
       ),
     );
     expect(drafts.stored.flat()).toEqual(Array.from({ length: count }, (_, index) => String(index)));
