@@ -21,6 +21,8 @@ const AT = '2026-11-30T12:00:00.000Z';
 interface Both {
   readonly ledger: Ledger;
   readonly bare: BareDatabase;
+  /** Sets the stage over a connection of its own, so that neither side finds it in its cache. */
+  readonly stager: BareDatabase;
   /** The bare side's start of a transaction, as the ledger's. */
   readonly begin: string;
 }
@@ -38,23 +40,25 @@ export async function compareLedger(
     const path = home.path('ledger.db');
     await using ledger = await openLedger({ url: path });
     await using bare = bareSqlite(path);
-    return await compare({ ledger, bare, begin: 'begin immediate' }, database, { runs, share });
+    await using stager = bareSqlite(path);
+    return await compare({ ledger, bare, stager, begin: 'begin immediate' }, database, { runs, share });
   }
   await using server = await postgresServer(home);
   await using ledger = await openLedger({ url: server.url });
   await using bare = await barePostgres(server.url);
-  return await compare({ ledger, bare, begin: 'begin' }, database, { runs, share });
+  await using stager = await barePostgres(server.url);
+  return await compare({ ledger, bare, stager, begin: 'begin' }, database, { runs, share });
 }
 
 async function compare(
-  { ledger, bare, begin }: Both,
+  { ledger, bare, stager, begin }: Both,
   database: LedgerDatabaseName,
   { runs, share }: { readonly runs: number; readonly share: number },
 ): Promise<readonly Comparison[]> {
   let stages = 0;
   const stage = async (sessions: number): Promise<readonly string[]> => {
     stages += 1;
-    return await addRunningSessions(bare, `s${String(stages)}`, sessions);
+    return await addRunningSessions(stager, `s${String(stages)}`, sessions);
   };
   const outcomes = Math.round(OUTCOMES * share);
   const applied = await alternate(
