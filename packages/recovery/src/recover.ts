@@ -18,6 +18,7 @@ import { sessionsOf } from './sessions/session-work.ts';
 import { recoverSession, type Publish } from './sessions/recover-session.ts';
 import type { RecoveryPorts } from './sessions/retrack.ts';
 import { Slots } from './sessions/slots.ts';
+import { messageOf } from './events/message-of.ts';
 
 // Of calls to control servers, reads and stops each. More of them gain nothing: one process answers.
 const AT_A_TIME = 64;
@@ -154,8 +155,4 @@ function serversOf(enumerations: readonly ScopeEnumeration[]): ReadonlyMap<strin
       enumeration.kind === 'enumerated' ? [[enumeration.scope, enumeration.server]] : [],
     ),
   );
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

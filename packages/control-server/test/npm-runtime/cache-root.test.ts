@@ -1,10 +1,11 @@
 import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { describe, expect, it, jest } from '@jest/globals';
-import { listProcesses, testHome, until, type TestHome } from '@holdfast/testbeds';
+import { testHome, until, type TestHome } from '@holdfast/testbeds';
 import { askNpmForCache } from '../../src/npm-runtime/ask-for-cache.ts';
 import { checkCacheRoot } from '../../src/npm-runtime/cache-root.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { fastClock } from '../support/manual-clock.ts';
+import { running } from '../support/npm-world.ts';
 
 jest.setTimeout(60_000);
 
@@ -106,8 +107,7 @@ describe('where npm says its cache is', () => {
 
 // Nobody else sleeps as long as this.
 const SLEEP = `sleep ${String(100_000 + process.pid)}`;
-const sleepers = (): number =>
-  listProcesses().filter(({ commandLine }) => commandLine.includes(SLEEP)).length;
+const sleepers = (): number => running(SLEEP).length;
 
 describe('a cache that things may be removed from', () => {
   it('is a directory of its own, by its real path', async () => {

@@ -1,6 +1,7 @@
 import { planReconciliation, type RecoveryReport } from '@holdfast/recovery';
 import { LedgerRowError } from '@holdfast/turn-ledger';
 import type { HostServices } from '../sessions/host-services.ts';
+import { settleSessions } from '../sessions/settle.ts';
 import type { SessionLiveness } from './session-liveness.ts';
 
 /** A row of the inventory that this host does not drive, and what a pass over them came to. */
@@ -20,7 +21,7 @@ export async function reconcileAfterRecovery(
   recovery: RecoveryReport,
   signal: AbortSignal,
 ): Promise<RecoveryReport> {
-  const { ledger, live, liveness, results } = services;
+  const { live, liveness } = services;
   liveness.recoveryIsOver();
   const rows = recovery.rows.map(({ row }) => row);
   const judged = recovery.withLiveness(await liveness.pass(rows, signal));
@@ -30,15 +31,12 @@ export async function reconcileAfterRecovery(
     (sessionId) => !named.has(sessionId) && !live.has(sessionId),
   );
   const plan = planReconciliation(judged.rows);
-  const reconciled = await ledger.reconcile({
+  await settleSessions(services, {
     sessions: [
       ...plan.sessions,
       ...rowless.map((sessionId) => ({ sessionId, session: 'reconcile', repair: [] }) as const),
     ],
   });
-  for (const { abandonedTurnIds } of reconciled) {
-    for (const turnId of abandonedTurnIds) results.settleAbandoned(turnId);
-  }
   return judged;
 }
 

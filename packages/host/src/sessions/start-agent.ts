@@ -16,12 +16,12 @@ import type { HostServices } from './host-services.ts';
 import { runStart } from './managed-start/run-start.ts';
 import { isStaleMetadata, startFailureOf } from './managed-start/start-failure.ts';
 import type { RepairAbility, RuntimeRepair } from './managed-start/start-plan.ts';
+import { STOP_TIMEOUT_MS } from './stop-timeout.ts';
 
 // A cold agent may fetch its packages first; the control server keeps the closer limits of each phase.
 const START_MS = 10 * 60_000;
 // Beyond the agent's own time: other cold starts of the same package come first, and a failed child has to end.
 const AROUND_START_MS = 5 * 60_000;
-const STOP_TIMEOUT_MS = 60_000;
 // npm is asked for its cache, and a large copy takes a while to remove.
 const REPAIR_TIMEOUT_MS = 120_000;
 

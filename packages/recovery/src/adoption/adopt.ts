@@ -8,6 +8,7 @@ import { proveServer } from './prove.ts';
 import { absent, refused } from './refusal.ts';
 import { removeSecrets } from './remove-secrets.ts';
 import { stopServer, targetOf } from './stop-server.ts';
+import { messageOf } from '../events/message-of.ts';
 
 /**
  * Takes over the server on record: prove, authenticate, compare capabilities, rotate, store, confirm (OWNERSHIP-001, -002, -004).
@@ -120,8 +121,4 @@ async function takeOver(
 function shuttingDown({ spent }: OwnershipContext, serverId: string): AdoptionResult {
   spent.serverIsGone(serverId);
   return absent('shutting_down');
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

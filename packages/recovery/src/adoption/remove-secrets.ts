@@ -1,4 +1,5 @@
 import type { OwnershipContext } from './context.ts';
+import { messageOf } from '../events/message-of.ts';
 
 /** Removes secrets that nothing needs any more. A failure is told and leaves litter, no more. */
 export async function removeSecrets(
@@ -10,7 +11,7 @@ export async function removeSecrets(
     try {
       await secrets.remove(reference);
     } catch (error) {
-      const detail = error instanceof Error ? error.message : String(error);
+      const detail = messageOf(error);
       onEvent({ name: 'secret.not_removed', scope, detail });
     }
   }

@@ -1,5 +1,6 @@
 import type { ControlClient } from '@holdfast/control-protocol/client';
 import type { OwnershipContext } from './context.ts';
+import { messageOf } from '../events/message-of.ts';
 
 /** What is renewed, and who hears of it. */
 export interface RenewalOptions extends Pick<OwnershipContext, 'clock' | 'random' | 'settings'> {
@@ -47,7 +48,7 @@ export function startRenewal(options: RenewalOptions): Renewal {
       await client.call('claim', {}, { timeoutMs: settings.recoveryReadTimeoutMs, signal: stopped.signal });
     } catch (error) {
       if (stopped.signal.aborted) return;
-      onFailure(error instanceof Error ? error.message : String(error));
+      onFailure(messageOf(error));
     }
     scheduleAfter(startedAt);
   };

@@ -1,6 +1,7 @@
 import { unlessAborted } from '../deadline.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ReadSettings } from './bounded-read.ts';
+import { messageOf } from '../events/message-of.ts';
 
 /** What asking the host came to. */
 export type BoundedAnswer<Value> =
@@ -33,8 +34,7 @@ export async function boundedAsk<Value>(
       return { kind: 'read', value: await unlessAborted(asking(ask, limit), limit) };
     } catch (error) {
       signal.throwIfAborted();
-      if (retriesLeft === 0)
-        return { kind: 'unread', detail: error instanceof Error ? error.message : String(error) };
+      if (retriesLeft === 0) return { kind: 'unread', detail: messageOf(error) };
     } finally {
       cancel();
     }

@@ -6,6 +6,7 @@ import { OUTCOME_EFFECTS, type RowOutcome } from '../outcomes/row-outcome.ts';
 import { retrack, type RetrackContext, type RetrackedSession } from './retrack.ts';
 import { instanceIdsOf, rowsOf, type SessionWork } from './session-work.ts';
 import { stopInstance, type StopContext } from './stop-instance.ts';
+import { messageOf } from '../events/message-of.ts';
 
 /**
  * Takes a session that works again. Recovery waits for it until the signal aborts; what has not been taken by then must not be taken
@@ -136,8 +137,4 @@ function instancesHeldBy(outcome: RowOutcome | undefined): readonly string[] {
 
 function leftOutcome(outOfHand: readonly string[], otherwise: RowOutcome): RowOutcome {
   return outOfHand.length > 0 ? { kind: 'stop_failed', instanceIds: outOfHand } : otherwise;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { resolveSettings } from '@holdfast/control-protocol';
 import type { Dial, ExecutionRecord, OwnedControlServer, Ownership } from '@holdfast/executor-contract';
-import { scriptedAgentCommand } from '@holdfast/scripted-agent';
+import { idleAgentCommand, scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { processIsAlive, processStartTime, until } from '@holdfast/testbeds';
 import {
   SessionGuards,
@@ -20,7 +20,6 @@ import {
 } from '../fixtures/backend.ts';
 import { runControlServer, type RunningServer } from '../fixtures/control-server.ts';
 import { judged } from '../fixtures/judged.ts';
-import { lightAgentCommand } from '../fixtures/light-agent.ts';
 import { proxyTo, type Proxy } from '../fixtures/proxy.ts';
 import { ports } from '../fixtures/ports.ts';
 import { row } from '../fixtures/rows.ts';
@@ -268,7 +267,7 @@ describe('an installation with two hundred sessions', () => {
   it('re-tracks them all before the deadline, each with its own agent, and judges all rows by one enumeration', async () => {
     const rows: ExecutionRecord[] = [];
     for (let index = 0; index < SESSIONS; index += 1) {
-      rows.push(await liveRow(`s${String(index)}`, lightAgentCommand()));
+      rows.push(await liveRow(`s${String(index)}`, idleAgentCommand()));
     }
     const seen = tunnel.seen.length;
     // The read budget and the deadline of the product, not the short ones of these tests.
