@@ -3,7 +3,7 @@ import { join } from 'node:path';
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: 'node',
-  globalSetup: join(import.meta.dirname, 'jest.results-folder.js'),
+  globalSetup: join(import.meta.dirname, 'jest.global-setup.ts'),
   setupFiles: [join(import.meta.dirname, 'jest.suppressed-error.js')],
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   // The suites start many real processes: nx runs two workspaces side by side, each of them one file at a time.
