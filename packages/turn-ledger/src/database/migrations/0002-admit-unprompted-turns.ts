@@ -66,12 +66,14 @@ async function createTurns(db: Kysely<unknown>): Promise<void> {
     .column('session_id')
     .where(sql<boolean>`prompt_generation >= 1 and state in ('dispatching', 'running')`)
     .execute();
+  // `< 1` and not `= 0`: SQLite would ask of every `prompt_generation = ?` whether it means this index, which depends on the value,
+  // and so would compile such a statement anew each time it runs.
   await db.schema
     .createIndex('turns_unprompted_once')
     .unique()
     .on('turns')
     .columns(['execution_id', 'control_turn_id'])
-    .where(sql<boolean>`prompt_generation = 0`)
+    .where(sql<boolean>`prompt_generation < 1`)
     .execute();
   // Not unique: a dispatch that never reached its instance uses a generation up that the next backend may give again.
   await db.schema

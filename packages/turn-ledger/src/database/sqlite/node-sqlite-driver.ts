@@ -32,11 +32,11 @@ export class NodeSqliteDriver implements Driver {
 
   async beginTransaction(): Promise<void> {
     // Takes the write lock at once: a deferred transaction that reads before it writes fails without waiting.
-    this.#database.exec('begin immediate');
+    this.#connection.execute('begin immediate');
   }
 
   async commitTransaction(): Promise<void> {
-    this.#database.exec('commit');
+    this.#connection.execute('commit');
   }
 
   async rollbackTransaction(): Promise<void> {
@@ -54,7 +54,7 @@ export class NodeSqliteDriver implements Driver {
 
 class NodeSqliteConnection implements DatabaseConnection {
   readonly #database: DatabaseSync;
-  /** Least recently used first. */
+  /** Oldest first. */
   readonly #statements = new Map<string, PreparedStatement>();
 
   constructor(database: DatabaseSync) {
@@ -72,6 +72,11 @@ class NodeSqliteConnection implements DatabaseConnection {
     return { rows: [], numAffectedRows: BigInt(changes) };
   }
 
+  /** Runs a statement that has neither parameters nor rows. */
+  execute(sql: string): void {
+    this.#prepare(sql).statement.run();
+  }
+
   // oxlint-disable-next-line eslint/require-yield -- part of Kysely's interface; the ledger reads bounded lists
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new Error('The ledger does not stream queries.');
@@ -82,13 +87,14 @@ class NodeSqliteConnection implements DatabaseConnection {
   }
 
   #prepare(sql: string): PreparedStatement {
-    const prepared = this.#statements.get(sql) ?? prepare(this.#database, sql);
-    this.#statements.delete(sql);
-    this.#statements.set(sql, prepared);
-    if (this.#statements.size > MAX_CACHED_STATEMENTS) {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    if (this.#statements.size === MAX_CACHED_STATEMENTS) {
       const [oldest] = this.#statements.keys();
       if (oldest !== undefined) this.#statements.delete(oldest);
     }
+    const prepared = prepare(this.#database, sql);
+    this.#statements.set(sql, prepared);
     return prepared;
   }
 }
