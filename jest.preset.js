@@ -8,6 +8,9 @@ export default {
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   // The suites start many real processes: nx runs two workspaces side by side, each of them one file at a time.
   maxWorkers: 1,
+  // On a machine that does much else, a test of real processes takes many times as long. What never comes is found out by the
+  // deadlines of its waits, which say what they waited for; this limit is for what nobody waits for in that way.
+  testTimeout: 300_000,
   extensionsToTreatAsEsm: ['.ts'],
   testEnvironmentOptions: {
     // Sibling workspace packages load from src/, without a build.

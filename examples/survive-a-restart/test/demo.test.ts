@@ -20,7 +20,7 @@ describe('the demo', () => {
     const { exitCode, stdout } = await demo(home.root);
     expect(stdout).toMatch(/\nlost 0, doubled 0, adopted 3 of 3 in \d+ ms\n$/);
     expect(exitCode).toBe(0);
-  }, 120_000);
+  });
 
   it('says so when an agent does not start, and leaves nothing running', async () => {
     await using home = await testHome('demo');
@@ -29,7 +29,7 @@ describe('the demo', () => {
     expect(stdout).toContain('NOT as promised: backend A ended by itself');
     expect(exitCode).toBe(1);
     expect(listProcesses().filter(({ commandLine }) => commandLine.includes(home.root))).toEqual([]);
-  }, 120_000);
+  });
 });
 
 describe('its verdict', () => {

@@ -1,12 +1,10 @@
 import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { standalone } from '@holdfast/executor-standalone';
 import { scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { listProcesses, testHome } from '@holdfast/testbeds';
 import { createHost, type HostOptions } from '../src/index.ts';
-
-jest.setTimeout(30_000);
 
 const agents = { scripted: { command: scriptedAgentCommand() } };
 

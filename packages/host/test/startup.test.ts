@@ -45,7 +45,7 @@ async function lockElsewhere(home: string): Promise<string> {
     catch (error) { console.log(error.code); }`;
   const command = [process.execPath, '--conditions=@holdfast/source', '--input-type=module', '-e', source];
   const { stdout, stderr } = await runProgram(command, {
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
     env: { NODE_OPTIONS: undefined },
   });
   return stdout + stderr;

@@ -1,13 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ExecutorRuntime } from '@holdfast/executor-contract';
 import { processIsAlive, until } from '@holdfast/testbeds';
 import type { AgentProfile, SessionGuards } from '../src/index.ts';
 import { SETTINGS, never } from './fixtures/backend.ts';
 import { plainSessions, ports, profileOf } from './fixtures/ports.ts';
 import { Recovering, liveInstances, outcomesOf } from './fixtures/recovering.ts';
-
-// Real processes on a machine that may be busy.
-jest.setTimeout(60_000);
 
 const DEADLINE_MS = 1500;
 const settings = { ...SETTINGS, recoveryDeadlineMs: DEADLINE_MS };
@@ -29,7 +26,7 @@ afterEach(async () => {
 async function untilAdmitted(guards: SessionGuards, sessionId: string): Promise<void> {
   await until(() => guards.admitLaunch(sessionId).kind === 'admitted', {
     reason: `the guard of ${sessionId} to be released`,
-    withinMs: 15_000,
+    withinMs: 60_000,
   });
 }
 
@@ -64,7 +61,7 @@ describe('at the deadline', () => {
       ports: ports({ profiles: { resolve: () => new Promise(() => undefined) } }),
     });
     expect(outcomesOf(await report)).toEqual({ s1: { kind: 'deadline' } });
-    await until(() => !processIsAlive(agentPid), { reason: 'the agent to be stopped', withinMs: 10_000 });
+    await until(() => !processIsAlive(agentPid), { reason: 'the agent to be stopped', withinMs: 60_000 });
     // The server has done it, but has not said so yet.
     expect(guards.admitLaunch('s1')).toMatchObject(RECOVERING);
     expect(events.filter(({ name }) => name === 'instance.stopped')).toEqual([]);
@@ -87,7 +84,7 @@ describe('at the deadline', () => {
         const admission = guards.admitLaunch('s1');
         return admission.kind === 'refused' && admission.error.code === 'agent_unstoppable';
       },
-      { reason: 'the stop to fail over its budget', withinMs: 15_000 },
+      { reason: 'the stop to fail over its budget', withinMs: 60_000 },
     );
     expect(guards.admitLaunch('s1')).toMatchObject({
       error: { retryable: false, sessionId: 's1', instanceIds: [instanceId] },
@@ -125,7 +122,7 @@ describe('at the deadline', () => {
       traits: runtime.traits,
       open: async (signal) => {
         const reports = await runtime.open(never);
-        await until(() => signal.aborted, { reason: 'the deadline', withinMs: 10_000 });
+        await until(() => signal.aborted, { reason: 'the deadline', withinMs: 60_000 });
         await confirm.promise;
         return reports;
       },
@@ -154,7 +151,7 @@ describe('at the deadline', () => {
     expect(processIsAlive(agentPid)).toBe(false);
     await until(() => !processIsAlive(stranger.agentPid), {
       reason: 'the instance without a row to be stopped',
-      withinMs: 10_000,
+      withinMs: 60_000,
     });
   });
 
@@ -204,7 +201,7 @@ describe('at the deadline', () => {
     });
     await until(async () => (await them.first.client.call('getTurn', { instanceId })).retained.length === 1, {
       reason: 'the turn to end',
-      withinMs: 10_000,
+      withinMs: 60_000,
     });
     const asked: string[] = [];
     const { report, guards, published } = await them.recover([record], {
@@ -243,7 +240,7 @@ describe('a backend that wants to stop after the deadline', () => {
     stop.resolve();
     await until(() => events.some(({ name }) => name === 'instance.stopped'), {
       reason: 'the stop under way to finish',
-      withinMs: 10_000,
+      withinMs: 60_000,
     });
     await new Promise(setImmediate);
     expect(guards.admitLaunch('s1')).toMatchObject(RECOVERING);

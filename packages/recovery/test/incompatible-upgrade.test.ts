@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CAPABILITIES, REQUIRED_CAPABILITIES } from '@holdfast/control-protocol';
 import type {
   Dial,
@@ -25,9 +25,6 @@ import { proxyTo, type Proxy, type Treatment } from './fixtures/proxy.ts';
 import { row } from './fixtures/rows.ts';
 import { forServer, serverHere, type ServerHere } from './fixtures/server-here.ts';
 import { launchOn, survivorRuntime, type SurvivorRuntime } from './fixtures/survivor-runtime.ts';
-
-// Real agents on a machine that may be busy.
-jest.setTimeout(60_000);
 
 /** What the server of the older version can do: not all that is needed now, and something that is not needed any more. */
 const OLDER = ['instances.v1', 'agents.acp.v1', 'events.v1', 'turns.v0', 'permissions.v1'];

@@ -1,12 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProxyTreatment } from '@holdfast/testbeds';
 import { processIsAlive, until } from '@holdfast/testbeds';
 import { SETTINGS } from './fixtures/backend.ts';
 import { plainSessions, ports, profileOf } from './fixtures/ports.ts';
 import { Recovering, liveInstances, outcomesOf, type Survivor } from './fixtures/recovering.ts';
-
-// Real processes on a machine that may be busy.
-jest.setTimeout(60_000);
 
 let them: Recovering;
 
@@ -115,7 +112,7 @@ describe('the reads of many instances', () => {
       { settings: patient },
     );
     const reads = (): number => them.tunnel.seen.filter((seen) => read.test(seen)).length;
-    await until(() => reads() === 64, { reason: 'the first reads', withinMs: 15_000 });
+    await until(() => reads() === 64, { reason: 'the first reads', withinMs: 60_000 });
     // Others would have come before these.
     for (let time = 0; time < 3; time += 1) await liveInstances(runtime);
     expect(reads()).toBe(64);

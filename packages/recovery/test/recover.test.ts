@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Instance } from '@holdfast/control-protocol';
 import type { ExecutionRecord, ExecutorRuntime, OwnedControlServer } from '@holdfast/executor-contract';
 import { script, scriptedAgentCommand } from '@holdfast/scripted-agent';
@@ -17,9 +17,6 @@ import { plainSessions, ports, profileOf } from './fixtures/ports.ts';
 import { proxyTo, type Proxy } from './fixtures/proxy.ts';
 import { row } from './fixtures/rows.ts';
 import { launchOn, survivorRuntime, type SurvivorRuntime } from './fixtures/survivor-runtime.ts';
-
-// Real processes on a machine that may be busy.
-jest.setTimeout(60_000);
 
 let place: Installation;
 let server: RunningServer;
@@ -296,7 +293,7 @@ describe('recover', () => {
     const turnId = await prompt(instanceId, script({ step: 'say', text: 'done' }));
     await until(async () => (await first.client.call('getTurn', { instanceId })).retained.length === 1, {
       reason: 'the turn to end',
-      withinMs: 10_000,
+      withinMs: 60_000,
     });
     const order: string[] = [];
     const { applied, published, client } = await recoverRows([record], {
@@ -339,7 +336,7 @@ describe('recover', () => {
     const turnId = await prompt(instanceId, script({ step: 'say', text: 'done' }));
     await until(async () => (await first.client.call('getTurn', { instanceId })).retained.length === 1, {
       reason: 'the turn to end',
-      withinMs: 10_000,
+      withinMs: 60_000,
     });
     tunnel.treat(/turn\/ack$/, 'break_before');
     const second = await recoverRows([record]);

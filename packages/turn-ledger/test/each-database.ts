@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe } from '@jest/globals';
 import { loadNodeSqlite } from '@holdfast/turn-ledger/node-sqlite';
 import {
   postgresServer,
@@ -28,9 +28,6 @@ export interface TestDatabase {
 export interface TestPostgres extends TestDatabase {
   readonly server: PostgresServer;
 }
-
-// A server with its many processes is slow where others are at work.
-jest.setTimeout(60_000);
 
 /** Whether suites on PostgreSQL can run here. */
 export const hasPostgres = requirement('postgres');
@@ -105,11 +102,11 @@ export function postgresDatabase(): TestPostgres {
   beforeAll(async () => {
     home = await testHome('postgres');
     server = await postgresServer(home);
-  }, 120_000);
+  });
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]();
     await home[Symbol.asyncDispose]();
-  }, 60_000);
+  });
   const started = (): PostgresServer => {
     if (server === undefined) throw new Error('the server of this suite has not started');
     return server;

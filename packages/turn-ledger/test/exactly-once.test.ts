@@ -304,5 +304,5 @@ eachDatabase((database) => {
       { numRuns: 60 },
     );
     expect(runs).toBeGreaterThanOrEqual(60);
-  }, 120_000);
+  });
 });

@@ -13,7 +13,7 @@ it('the examples of the README run and print what they say', async () => {
       .replaceAll("'@holdfast/turn-ledger'", `'${join(import.meta.dirname, '../src/index.ts')}'`);
     await writeFile(home.path(name), moved);
     const program = [process.execPath, '--conditions=@holdfast/source', home.path(name)];
-    const { stdout, stderr, exitCode } = await runProgram(program, { timeoutMs: 20_000 });
+    const { stdout, stderr, exitCode } = await runProgram(program, { timeoutMs: 60_000 });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     return stdout;
   };
@@ -21,4 +21,4 @@ it('the examples of the README run and print what they say', async () => {
   expect(printed).toContain("turnState: 'completed'");
   expect(printed).toMatch(/^1 turn_ended$/m);
   expect(await run('prompts.mts', prompts)).toBe('completed\nended\nready for the next prompt\n');
-}, 60_000);
+});

@@ -130,7 +130,7 @@ describe('the boundaries between packages', () => {
     checkout = makeCheckout({ 'package.json': readFileSync(join(OURS, 'package.json'), 'utf8') }, 'bare');
     output = cruise(checkout);
     violations = output.split('\n').filter((line) => /^\s*error /.test(line));
-  }, 60_000);
+  });
   afterAll(() => {
     checkout?.remove();
   });

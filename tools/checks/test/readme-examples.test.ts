@@ -13,7 +13,7 @@ it('compiles every example of every README', () => {
   }).map((readme) => join(root, readme));
   expect(readmes).toContain(join(root, 'README.md'));
   expect(checkReadmeExamples(root, readmes)).toEqual([]);
-}, 60_000);
+});
 
 it('says where an example does not compile', async () => {
   const folder = await mkdtemp(join(root, 'tools/checks/coverage-readme-'));
@@ -28,4 +28,4 @@ it('says where an example does not compile', async () => {
   } finally {
     await rm(folder, { recursive: true });
   }
-}, 60_000);
+});

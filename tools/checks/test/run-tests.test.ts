@@ -54,7 +54,7 @@ describe('npm test', () => {
     const { status, stdout } = run(passing);
     expect(lastLine(stdout)).toBe('1 passed, 0 failed, 1 skipped');
     expect(status).toBe(0);
-  }, 60_000);
+  });
 
   it('counts what failed, what did not load and what left no results, and names it', () => {
     const { status, stdout } = run({
@@ -74,7 +74,7 @@ describe('npm test', () => {
     expect(stdout).toMatch(/c\.test\.ts: .*absent\.ts/);
     expect(stdout).toContain('  silent: its tests left no readable results\n');
     expect(status).toBe(1);
-  }, 60_000);
+  });
 
   it('runs only the workspaces that are named', () => {
     const { status, stdout } = run(
@@ -84,5 +84,5 @@ describe('npm test', () => {
     expect(lastLine(stdout)).toBe('1 passed, 0 failed, 1 skipped');
     expect(existsSync(join(checkout?.root ?? '', 'packages/silent/ran'))).toBe(false);
     expect(status).toBe(0);
-  }, 60_000);
+  });
 });

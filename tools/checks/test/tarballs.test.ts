@@ -135,7 +135,7 @@ describe('install-tarballs', () => {
       stdout: '2 packages install, import, type-check and run from their tarballs.\n',
       stderr: '',
     });
-  }, 60_000);
+  });
 
   it('finds what a stranger would run into', () => {
     const { status, stderr } = run({
@@ -153,7 +153,7 @@ describe('install-tarballs', () => {
     );
     expect(stderr).toContain('holdfast-packed --help must name the command and end with 0:\n0.1.0');
     expect(stderr).not.toContain('--version must print');
-  }, 60_000);
+  });
 
   it('asks for a build first', () => {
     const { status, stderr } = run({

@@ -20,7 +20,7 @@ export interface Update {
   readonly [field: string]: unknown;
 }
 
-const WITHIN_MS = 10_000;
+const WITHIN_MS = 60_000;
 
 /** Talks to a real agent process over its pipes and keeps all it wrote, in order. */
 export class AcpClient implements AsyncDisposable {

@@ -28,7 +28,7 @@ class UnreadAgent {
   async line(text: string): Promise<string> {
     return await until(() => this.lines.find((line) => line.includes(text)), {
       reason: text,
-      withinMs: 30_000,
+      withinMs: 60_000,
     });
   }
 
@@ -80,7 +80,7 @@ describe('while nobody reads its output', () => {
         updates = history.split('\n').length - 1;
         return updates > 10 && updates === before && updates;
       },
-      { reason: 'the agent to stall', withinMs: 20_000, everyMs: 300 },
+      { reason: 'the agent to stall', withinMs: 60_000, everyMs: 300 },
     );
   }
 

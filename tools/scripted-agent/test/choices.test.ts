@@ -106,7 +106,7 @@ describe('manners', () => {
       sessionId,
       script({ step: 'closeInput' }, { step: 'closeOutput' }, { step: 'silence' }),
     );
-    const none = client.program.nextLine('no such line', { withinMs: 5_000 });
+    const none = client.program.nextLine('no such line', { withinMs: 60_000 });
     await expect(none).rejects.toThrow('ended');
     expect(processIsAlive(client.program.pid)).toBe(true);
   });

@@ -25,7 +25,7 @@ describe('the process', () => {
   ])('ends by %j after all output before it', async (step, exit) => {
     client.startPrompt(session, script({ step: 'chunks', count: 200, bytes: 1000 }, step));
     expect(await client.program.exited).toEqual(exit);
-    await until(() => client.texts.length === 200, { reason: 'all chunks', withinMs: 5_000 });
+    await until(() => client.texts.length === 200, { reason: 'all chunks', withinMs: 60_000 });
   });
 
   it('survives SIGTERM once told so', async () => {

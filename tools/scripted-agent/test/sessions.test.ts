@@ -107,7 +107,7 @@ describe('the start', () => {
       env: startBehaviour({ exit: 3, stderr: 'out of luck' }),
     });
     expect(await client.program.exited).toEqual({ exitCode: 3, signal: null });
-    await client.program.nextLine('out of luck', { from: 'stderr', withinMs: 5_000 });
+    await client.program.nextLine('out of luck', { from: 'stderr', withinMs: 60_000 });
   });
 
   it('ends when the request it was told arrives', async () => {
@@ -163,7 +163,7 @@ describe('the start', () => {
         ignoreStdinEnd: true,
       }),
     });
-    await client.program.nextLine('listening', { from: 'stderr', withinMs: 5_000 });
+    await client.program.nextLine('listening', { from: 'stderr', withinMs: 60_000 });
     client.request('initialize', {});
     client.program.endInput();
     client.program.kill('SIGTERM');
@@ -178,7 +178,7 @@ describe('the start', () => {
       env: { SCRIPTED_AGENT_START: '{"explode":true}' },
     });
     expect(await client.program.exited).toEqual({ exitCode: 1, signal: null });
-    await client.program.nextLine('no field "explode"', { from: 'stderr', withinMs: 5_000 });
+    await client.program.nextLine('no field "explode"', { from: 'stderr', withinMs: 60_000 });
   });
 });
 

@@ -98,7 +98,7 @@ describe('a turn', () => {
         { step: 'say', text: 'went' },
       ),
     );
-    await until(() => existsSync(home.path('started')), { reason: 'the agent to start', withinMs: 5_000 });
+    await until(() => existsSync(home.path('started')), { reason: 'the agent to start', withinMs: 60_000 });
     expect(await readFile(home.path('started'), 'utf8')).toBe('yes');
     expect(client.texts).toEqual([]);
     writeFileSync(home.path('go'), '');
@@ -127,7 +127,7 @@ describe('a turn', () => {
     const idle = { sessionUpdate: 'state_update', state: 'idle', stopReason: 'cancelled' };
     await until(() => client.updates.find(({ sessionUpdate }) => sessionUpdate === 'state_update'), {
       reason: 'the agent to say that it is idle',
-      withinMs: 5000,
+      withinMs: 60_000,
     });
     expect(client.updates.at(-1)).toEqual(idle);
   });
@@ -144,7 +144,7 @@ describe('a turn', () => {
     );
     expect(client.program.lines()).toContain('this is not JSON {');
     expect(client.updates).toEqual([update]);
-    await client.program.nextLine('mind the gap', { from: 'stderr', withinMs: 5_000 });
+    await client.program.nextLine('mind the gap', { from: 'stderr', withinMs: 60_000 });
   });
 
   it('sends requests of any method and says what came back', async () => {

@@ -1,4 +1,4 @@
-import { chmod, chown, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { freePort } from './free-port.ts';
 import { findPostgres, type PostgresPrograms } from './postgres-programs.ts';
 import { waitForExit } from './processes.ts';
@@ -24,9 +24,11 @@ export interface PostgresServer extends AsyncDisposable {
 
 const USER = 'holdfast';
 const PASSWORD = 'a-password-of-the-tests';
-const START_MS = 60_000;
-const STOP_MS = 30_000;
+const START_MS = 120_000;
+// A connection that is accepted in the middle of a shutdown may hold that up for its minute of authentication.
+const STOP_MS = 120_000;
 const TRIES = 3;
+const LONGEST_SOCKET_PATH = 107;
 
 /**
  * Starts a PostgreSQL server in the test's home, on a free port of 127.0.0.1 and a Unix socket. Throws when its programs are
@@ -42,8 +44,9 @@ export async function postgresServer(home: TestHome): Promise<PostgresServer> {
     await chmod(home.root, 0o711); // that user has to get through it
     await chown(folder, user.uid, user.gid);
   }
-  await initialise(found.programs, folder, user);
-  const first = await start(found.programs, folder, user);
+  const place = { folder, socketFolder: await socketFolderOf(folder, user), user };
+  await initialise(found.programs, place);
+  const first = await start(found.programs, place);
   const { port } = first;
   let { program } = first;
   const end = async (signal: NodeJS.Signals): Promise<void> => {
@@ -58,27 +61,40 @@ export async function postgresServer(home: TestHome): Promise<PostgresServer> {
     url: `postgres://${USER}:${PASSWORD}@127.0.0.1:${String(port)}/postgres`,
     password: PASSWORD,
     port,
-    socketFolder: folder,
+    socketFolder: place.socketFolder,
     async crash() {
       await end('SIGQUIT'); // its "immediate" shutdown: the processes are gone when it ends
     },
     async restart() {
-      ({ program } = await start(found.programs, folder, user, port));
+      ({ program } = await start(found.programs, place, port));
     },
     async [Symbol.asyncDispose]() {
       await end('SIGINT'); // its "fast" shutdown
-      await rm(folder, { recursive: true, force: true });
+      for (const own of [folder, place.socketFolder]) await rm(own, { recursive: true, force: true });
     },
   };
 }
 
-async function initialise(
-  { initdb }: PostgresPrograms,
-  folder: string,
-  user: UnprivilegedUser | undefined,
-): Promise<void> {
+/** Where a server keeps its files, and who runs it. */
+interface Place {
+  readonly folder: string;
+  readonly socketFolder: string;
+  readonly user: UnprivilegedUser | undefined;
+}
+
+/** The folder itself, unless the path of a socket there would be too long: some machines keep temporary files far down. */
+async function socketFolderOf(folder: string, user: UnprivilegedUser | undefined): Promise<string> {
+  if (Buffer.byteLength(`${folder}/.s.PGSQL.65535`) <= LONGEST_SOCKET_PATH) return folder;
+  const other = await mkdtemp('/tmp/holdfast-postgres-');
+  if (user !== undefined) await chown(other, user.uid, user.gid);
+  return other;
+}
+
+async function initialise({ initdb }: PostgresPrograms, { folder, user }: Place): Promise<void> {
   const passwordFile = `${folder}/password`;
   await writeFile(passwordFile, PASSWORD);
+  // Under a strict umask it would be for this user alone.
+  if (user !== undefined) await chown(passwordFile, user.uid, user.gid);
   const command = [
     ...(user?.prefix ?? []),
     initdb,
@@ -97,16 +113,18 @@ async function initialise(
 
 async function start(
   programs: PostgresPrograms,
-  folder: string,
-  user: UnprivilegedUser | undefined,
+  place: Place,
   portBefore?: number,
 ): Promise<{ readonly port: number; readonly program: StartedProgram }> {
   for (let attempt = 1; ; attempt += 1) {
     const port = portBefore ?? (await freePort());
-    const program = await startProgram([...(user?.prefix ?? []), ...serverCommand(programs, folder, port)], {
-      cwd: folder,
-      env: { LC_ALL: 'C' },
-    });
+    const program = await startProgram(
+      [...(place.user?.prefix ?? []), ...serverCommand(programs, place, port)],
+      {
+        cwd: place.folder,
+        env: { LC_ALL: 'C' },
+      },
+    );
     try {
       await program.nextLine('database system is ready to accept connections', {
         withinMs: START_MS,
@@ -121,11 +139,15 @@ async function start(
   }
 }
 
-function serverCommand({ postgres }: PostgresPrograms, folder: string, port: number): string[] {
+function serverCommand(
+  { postgres }: PostgresPrograms,
+  { folder, socketFolder }: Place,
+  port: number,
+): string[] {
   const settings = {
     listen_addresses: '127.0.0.1',
     port: String(port),
-    unix_socket_directories: folder,
+    unix_socket_directories: socketFolder,
     max_connections: '50',
     shared_buffers: '16MB',
     // The cluster ends with the test.

@@ -43,6 +43,6 @@ export async function killGroup(groupId: number): Promise<void> {
   }
   await until(() => listProcesses().every((entry) => entry.groupId !== groupId), {
     reason: `killed process group ${String(groupId)} to end`,
-    withinMs: 10_000,
+    withinMs: 60_000,
   });
 }

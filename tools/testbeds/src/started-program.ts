@@ -31,7 +31,7 @@ export interface StartedProgram extends AsyncDisposable {
   lines(from?: OutputName): readonly string[];
   /**
    * The first matching line after the one that the call before gave (for the same output), at once or as soon as it is written.
-   * Throws when the output ends without it, and at the deadline; the message holds what was written instead.
+   * Throws when the output ends without it, and at the deadline; the message holds what was written instead, on either output.
    */
   nextLine(match: LineMatch, options: NextLineOptions): Promise<string>;
   /** Writes to its standard input. */
@@ -64,7 +64,7 @@ export async function startProgram(
     exited,
     lines: (from = 'stdout') => outputs[from].lines,
     nextLine: async (match, { withinMs, from = 'stdout' }) =>
-      await nextLine(outputs[from], match, { withinMs, program: command.join(' '), from }),
+      await nextLine(outputs, match, { withinMs, program: command.join(' '), from }),
     write: (text) => {
       child.stdin.write(text);
     },
@@ -93,11 +93,16 @@ function collect(stream: NodeJS.ReadableStream): Output {
 }
 
 async function nextLine(
-  output: Output,
+  outputs: Readonly<Record<OutputName, Output>>,
   match: LineMatch,
   about: { withinMs: number; program: string; from: OutputName },
 ): Promise<string> {
+  const output = outputs[about.from];
+  const other: OutputName = about.from === 'stdout' ? 'stderr' : 'stdout';
   const start = output.read;
+  // Why it did not come is often said on the other output.
+  const withBoth = (error: unknown): unknown =>
+    withLines(withLines(error, 'It wrote', output.lines.slice(start)), `On ${other}`, outputs[other].lines);
   const found = await until(
     () => {
       for (; output.read < output.lines.length; output.read += 1) {
@@ -112,12 +117,15 @@ async function nextLine(
       everyMs: 5,
     },
   ).catch((error: unknown) => {
-    throw withLines(error, output.lines.slice(start));
+    throw withBoth(error);
   });
   if (found.line === undefined) {
-    throw withLines(
+    // What it said at last on the other output may still be on its way.
+    await until(() => outputs[other].ended, { reason: 'its other output to end', withinMs: 1000 }).catch(
+      () => undefined,
+    );
+    throw withBoth(
       new Error(`${about.program} ended its ${about.from} without a line like ${String(match)}.`),
-      output.lines.slice(start),
     );
   }
   output.read += 1;
@@ -129,7 +137,7 @@ function matches(line: string, match: LineMatch): boolean {
   return match instanceof RegExp ? line.search(match) >= 0 : match(line);
 }
 
-function withLines(error: unknown, lines: readonly string[]): unknown {
-  if (error instanceof Error) error.message += `\nIt wrote:\n${lines.slice(-50).join('\n')}`;
+function withLines(error: unknown, title: string, lines: readonly string[]): unknown {
+  if (error instanceof Error) error.message += `\n${title}:\n${lines.slice(-50).join('\n')}`;
   return error;
 }

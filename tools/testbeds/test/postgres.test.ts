@@ -22,9 +22,9 @@ describeWithPostgres('postgresServer', () => {
     expect(existsSync(home.path('postgres'))).toBe(false);
     await until(() => listProcesses().every(({ commandLine }) => !commandLine.includes(home.root)), {
       reason: 'the server’s processes to be gone',
-      withinMs: 5000,
+      withinMs: 60_000,
     });
-  }, 120_000);
+  });
 
   it('breaks its connections when it crashes', async () => {
     await using home = await testHome('postgres-crash');
@@ -37,7 +37,7 @@ describeWithPostgres('postgresServer', () => {
     await server.crash();
     await closed;
     expect(await answers(server.port)).toBe(false);
-  }, 120_000);
+  });
 });
 
 /** The first message of a client that asks for encryption; the server answers with one byte. */
@@ -82,7 +82,7 @@ describe('a requirement', () => {
     const { stdout, stderr } = await runProgram(command, {
       cwd: import.meta.dirname,
       env: { NODE_OPTIONS: undefined },
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
     });
     expect(stdout).toBe('false\n');
     expect(stderr.split('\n')).toHaveLength(2);

@@ -25,7 +25,7 @@ describe('a process', () => {
       commandLine: IDLE.join(' '),
     });
     program.kill('SIGTERM');
-    await waitForExit(pid, { withinMs: 5_000, reason: 'it got SIGTERM' });
+    await waitForExit(pid, { withinMs: 60_000, reason: 'it got SIGTERM' });
     expect(processIsAlive(pid)).toBe(false);
     expect(processStartTime(pid)).toBeUndefined();
   });
@@ -40,8 +40,8 @@ describe('a process', () => {
   it('that nobody waited for has ended', async () => {
     // The shell becomes a `sleep`, which never collects the child it inherits: the child stays a zombie.
     await using program = await startProgram(['/bin/sh', '-c', 'sleep 0 & echo $!; exec sleep 1000']);
-    const zombie = Number(await program.nextLine(/^\d+$/, { withinMs: 5_000 }));
-    await waitForExit(zombie, { withinMs: 5_000, reason: 'it had nothing to do' });
+    const zombie = Number(await program.nextLine(/^\d+$/, { withinMs: 60_000 }));
+    await waitForExit(zombie, { withinMs: 60_000, reason: 'it had nothing to do' });
     expect(processIsAlive(zombie)).toBe(false);
   });
 
@@ -52,7 +52,7 @@ describe('a process', () => {
         const pids = descendants(program.pid);
         return pids.length === 2 && pids;
       },
-      { reason: 'a child and a grandchild', withinMs: 5_000 },
+      { reason: 'a child and a grandchild', withinMs: 60_000 },
     );
     const parents = found.map((pid) => listProcesses().find((entry) => entry.pid === pid)?.parentPid);
     expect(parents).toEqual([program.pid, found[0]]);

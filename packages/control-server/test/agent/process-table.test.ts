@@ -13,7 +13,7 @@ describe('a snapshot of the processes', () => {
       cwd: home.root,
       env: { HOLDFAST_INSTANCE_ID: 'i1', HOLDFAST_SERVER_ID: 'x1', NODE_OPTIONS: undefined },
     });
-    await program.nextLine('up', { withinMs: 20_000 });
+    await program.nextLine('up', { withinMs: 60_000 });
     const later = await takeSnapshot();
     expect(one.all.map(({ pid }) => pid)).not.toContain(program.pid);
     expect(later.all.map(({ pid }) => pid)).toContain(program.pid);
@@ -26,7 +26,7 @@ describe('a snapshot of the processes', () => {
       cwd: home.root,
       env: { HOLDFAST_INSTANCE_ID: home.root, HOLDFAST_SERVER_ID: 'x1', NODE_OPTIONS: undefined },
     });
-    await program.nextLine('up', { withinMs: 20_000 });
+    await program.nextLine('up', { withinMs: 60_000 });
     const snapshot = await takeSnapshot();
     const pids = (...marks: string[]): number[] => snapshot.startedWith(marks).map(({ pid }) => pid);
     const mark = `HOLDFAST_INSTANCE_ID=${home.root}`;

@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { CAPABILITIES, missingCapabilities, ownershipProof } from '@holdfast/control-protocol';
 import { processIsAlive, testHome } from '@holdfast/testbeds';
 import { EXIT_CODES } from '../../src/index.ts';
 import { commandServer, otherCapabilitiesCommand } from '../support/command-server.ts';
 import { InstanceOf } from '../support/owned-server.ts';
-
-jest.setTimeout(60_000);
 
 describe('a server of another version', () => {
   it.each([[[]], [['events.v2', 'files.v1']]])(

@@ -1,14 +1,12 @@
 import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { processIsAlive, runProgram, startProgram, testHome, until, waitForExit } from '@holdfast/testbeds';
 import { z } from 'zod';
 import { EXIT_CODES, controlServerCommand } from '../../src/index.ts';
 import { acceleratedCommand, commandServer, failingCommand } from '../support/command-server.ts';
 import { InstanceOf, NONCE, isType, readUntil } from '../support/owned-server.ts';
-
-jest.setTimeout(60_000);
 
 const run = async (
   args: readonly string[],
@@ -18,7 +16,7 @@ const run = async (
   await runProgram([...controlServerCommand(), ...args], {
     env: { NODE_OPTIONS: undefined, ...env },
     input,
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
 
 describe('the command', () => {
@@ -143,7 +141,7 @@ describe('a detached server', () => {
       const child = require('node:child_process').spawn(${JSON.stringify(program)}, ${JSON.stringify(args)}, { stdio });
       child.stdin.end('{"nonce":"n"}\\n');`;
     await using launcher = await startProgram([process.execPath, '-e', parent]);
-    const line: unknown = JSON.parse(await launcher.nextLine('serverId', { withinMs: 10_000 }));
+    const line: unknown = JSON.parse(await launcher.nextLine('serverId', { withinMs: 60_000 }));
     const { pid } = z.object({ pid: z.number() }).parse(line);
     const targets = readdirSync(`/proc/${String(pid)}/fd`).map((fd) => {
       try {
@@ -156,7 +154,7 @@ describe('a detached server', () => {
     expect(targets).toContain('/dev/null');
     expect(targets).not.toContain(held);
     process.kill(pid, 'SIGTERM');
-    await waitForExit(pid, { withinMs: 10_000, reason: 'the server to stop' });
+    await waitForExit(pid, { withinMs: 60_000, reason: 'the server to stop' });
   });
 
   it('goes on, agent and all, after SIGHUP and the end of its parent’s pipes', async () => {
@@ -226,14 +224,14 @@ describe('a server that is stopped for a while', () => {
     server.program.kill('SIGSTOP');
     await until(() => readFileSync(`/proc/${String(server.pid)}/stat`, 'utf8').includes(') T '), {
       reason: 'the server to be stopped',
-      withinMs: 10_000,
+      withinMs: 60_000,
     });
     const stoppedAt = performance.now();
     // The system takes the connection; the server finds it when it goes on, together with timers that are long overdue.
     const claim = server.client.call('claim', {});
     await until(() => performance.now() - stoppedAt > (2 * 60_000) / factor, {
       reason: 'two periods to pass',
-      withinMs: 30_000,
+      withinMs: 60_000,
     });
     server.program.kill('SIGCONT');
     expect(await claim).toMatchObject({ expiresInMs: expect.any(Number) });
@@ -269,6 +267,6 @@ describe('a bound server', () => {
     expect((await instance.describe()).status).toBe('ready');
     server.program.endInput();
     expect(await server.program.exited).toEqual({ exitCode: EXIT_CODES.stopped, signal: null });
-    await waitForExit(agentPid, { withinMs: 1000, reason: 'its server has ended' });
+    await waitForExit(agentPid, { withinMs: 60_000, reason: 'its server has ended' });
   });
 });

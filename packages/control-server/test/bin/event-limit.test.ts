@@ -1,11 +1,9 @@
 import { existsSync } from 'node:fs';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { runProgram, testHome } from '@holdfast/testbeds';
 import { EXIT_CODES, controlServerCommand, startControlServer } from '../../src/index.ts';
 import { commandServer } from '../support/command-server.ts';
 import { InstanceOf, NONCE, SETTINGS } from '../support/owned-server.ts';
-
-jest.setTimeout(60_000);
 
 const VARIABLE = 'KANDEV_ACP_DETACHED_EVENT_LIMIT';
 
@@ -17,7 +15,7 @@ describe('the limit of events of a detached instance', () => {
       const result = await runProgram([...controlServerCommand(), '--home', home.path('home')], {
         env: { NODE_OPTIONS: undefined, [VARIABLE]: value },
         input: `{"nonce":"${NONCE}"}\n`,
-        timeoutMs: 20_000,
+        timeoutMs: 60_000,
       });
       expect(result).toMatchObject({ exitCode: EXIT_CODES.notAccepted, stdout: '' });
       expect(result.stderr).toBe(

@@ -1,12 +1,10 @@
 import { readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { processIsAlive, runProgram, testHome, until } from '@holdfast/testbeds';
 import { EXIT_CODES, controlServerCommand } from '../../src/index.ts';
 import { LOG_BOUNDS } from '../../src/diagnostics/bounded-log-file.ts';
 import { commandServer, type CommandServer } from '../support/command-server.ts';
 import { InstanceOf, isType, readUntil } from '../support/owned-server.ts';
-
-jest.setTimeout(60_000);
 
 /** Rotates until the server had enough to say. */
 async function makeItTalk(server: CommandServer, lines: number): Promise<CommandServer['client']> {
@@ -47,7 +45,7 @@ describe('the log of a server', () => {
     await expectTurn(new InstanceOf(client, 'i-1'), 1);
     expect(processIsAlive(agentPid)).toBe(true);
 
-    await runProgram(['prlimit', '--pid', String(server.pid), '--fsize=unlimited:'], { timeoutMs: 10_000 });
+    await runProgram(['prlimit', '--pid', String(server.pid), '--fsize=unlimited:'], { timeoutMs: 60_000 });
     await client.call('shutdown', {});
     expect(await server.program.exited).toEqual({ exitCode: EXIT_CODES.stopped, signal: null });
     // What was cut off where the room ended stands on a line of its own.
@@ -90,7 +88,7 @@ describe('the log of a server', () => {
     server.program.kill('SIGHUP');
     await until(() => readFileSync(log, 'utf8').includes('SIGHUP was ignored'), {
       reason: 'the signal to be logged',
-      withinMs: 10_000,
+      withinMs: 60_000,
     });
     await server.client.call('shutdown', {});
     await server.program.exited;

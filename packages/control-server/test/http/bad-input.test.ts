@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   BASE_PATH,
   ERROR_STATUS,
@@ -15,8 +15,6 @@ import {
 } from '@holdfast/control-protocol';
 import { InstanceOf, NONCE, ownedServer, type OwnedServer } from '../support/owned-server.ts';
 import { rawRequest, type RawAnswer } from '../support/raw-request.ts';
-
-jest.setTimeout(60_000);
 
 let owned: OwnedServer;
 beforeAll(async () => {

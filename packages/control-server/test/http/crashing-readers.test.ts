@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { BASE_PATH, StreamMessage, type SequencedEvent } from '@holdfast/control-protocol';
 import { until } from '@holdfast/testbeds';
 import * as fc from 'fast-check';
 import { WebSocket } from 'ws';
 import { InstanceOf, SETTINGS, ownedServer, textsOf, type OwnedServer } from '../support/owned-server.ts';
-
-jest.setTimeout(180_000);
 
 /** One life of a reader: how many messages it reads, of how many of those it stores the events, whether it acknowledges. */
 interface Life {

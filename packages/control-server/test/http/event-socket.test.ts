@@ -1,11 +1,9 @@
 import { once } from 'node:events';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { BASE_PATH, STREAM_CLOSE } from '@holdfast/control-protocol';
 import { WebSocket } from 'ws';
 import { fastClock } from '../support/manual-clock.ts';
 import { InstanceOf, ownedServer, type OwnedServer } from '../support/owned-server.ts';
-
-jest.setTimeout(60_000);
 
 async function bareSocket(
   owned: OwnedServer,

@@ -1,13 +1,11 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { freePort, runProgram, testHome } from '@holdfast/testbeds';
 import { findListener } from '../../src/http/find-listener.ts';
 import { CannotListenError, EXIT_CODES, controlServerCommand } from '../../src/index.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { NONCE, ownedServer } from '../support/owned-server.ts';
-
-jest.setTimeout(60_000);
 
 interface Squatter extends AsyncDisposable {
   readonly port: number;
@@ -54,7 +52,7 @@ describe('a port with somebody on it', () => {
       const result = await runProgram([...controlServerCommand(), ...args], {
         env: { NODE_OPTIONS: undefined },
         input: `{"nonce":"${NONCE}"}\n`,
-        timeoutMs: 20_000,
+        timeoutMs: 60_000,
       });
       expect(result).toMatchObject({ exitCode: EXIT_CODES.cannotListen, stdout: '' });
       expect(result.stderr).toContain(

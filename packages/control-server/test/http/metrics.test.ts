@@ -1,9 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { InstanceOf, SETTINGS, ownedServer } from '../support/owned-server.ts';
 import { rawRequest } from '../support/raw-request.ts';
-
-jest.setTimeout(30_000);
 
 function samples(text: string): ReadonlyMap<string, number> {
   return new Map(

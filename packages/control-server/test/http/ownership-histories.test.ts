@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { OwnershipStep } from '../../src/index.ts';
 import { LONGEST_STEP_MS } from '../../src/ports/running-clock.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { OwnershipModel, type OwnershipAnswer, type OwnershipCall } from '../support/ownership-model.ts';
 import { SETTINGS, endOf, ownedServer, type OwnedServer } from '../support/owned-server.ts';
-
-jest.setTimeout(300_000);
 
 const PERIOD = SETTINGS.unownedPeriodMs;
 const DAY = 24 * 3_600_000;

@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { CAPABILITIES, ownershipProof } from '@holdfast/control-protocol';
 import { InstanceOf, ownedServer } from '../support/owned-server.ts';
-
-jest.setTimeout(60_000);
 
 const challengeOf = (): string => randomBytes(32).toString('base64url');
 

@@ -1,9 +1,7 @@
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { runProgram, testHome, type TestHome } from '@holdfast/testbeds';
-
-jest.setTimeout(120_000);
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 const ROOT = path('../../../../');

@@ -1,11 +1,9 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { STREAM_WINDOW_EVENTS, SequencedEvent, type CoveredEvent } from '@holdfast/control-protocol';
 import * as fc from 'fast-check';
 import { Journal, type JournalReader } from '../../src/journal/journal.ts';
 import { JournalModel } from '../support/journal-model.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-
-jest.setTimeout(120_000);
 
 const MAX_BYTES = 2000;
 const CODES = { withdrawn: 'publish_withdrawn', stopped: 'journal_stopped' } as const;

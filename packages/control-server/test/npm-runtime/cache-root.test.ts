@@ -1,13 +1,11 @@
 import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { testHome, until, type TestHome } from '@holdfast/testbeds';
 import { askNpmForCache } from '../../src/npm-runtime/ask-for-cache.ts';
 import { checkCacheRoot } from '../../src/npm-runtime/cache-root.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { fastClock } from '../support/manual-clock.ts';
 import { running } from '../support/npm-world.ts';
-
-jest.setTimeout(60_000);
 
 const PATH = process.env['PATH'] ?? '';
 const refused = expect.objectContaining({ code: 'unsafe_cache_root' });
@@ -97,10 +95,10 @@ describe('where npm says its cache is', () => {
     );
     const stop = new AbortController();
     const asked = ask(home, { environment, signal: stop.signal }).catch((error: unknown) => error);
-    await until(() => sleepers() >= 2, { reason: 'npm to run', withinMs: 10_000 });
+    await until(() => sleepers() >= 2, { reason: 'npm to run', withinMs: 60_000 });
     stop.abort('given up');
     expect(await asked).toBe('given up');
-    await until(() => sleepers() === 0, { reason: 'what npm started to end', withinMs: 10_000 });
+    await until(() => sleepers() === 0, { reason: 'what npm started to end', withinMs: 60_000 });
     await expect(ask(home, { signal: stop.signal })).rejects.toBe('given up');
   });
 });

@@ -25,7 +25,7 @@ function entry(
 }
 
 const entered = async (one: { entered: boolean }): Promise<void> => {
-  await until(() => one.entered, { reason: 'a start to have its turn', withinMs: 5000 });
+  await until(() => one.entered, { reason: 'a start to have its turn', withinMs: 60_000 });
 };
 
 it('lets starts of one package go one after the other while it is not installed', async () => {
@@ -72,7 +72,7 @@ it('lets nobody wait who has given up', async () => {
   const third = entry(starts);
   await entered(first);
   stop.abort('stopped');
-  await until(() => second.error, { reason: 'a waiting start to be given up', withinMs: 5000 });
+  await until(() => second.error, { reason: 'a waiting start to be given up', withinMs: 60_000 });
   expect(second.error).toBe('stopped');
   first.over();
   await entered(third);

@@ -3,12 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { lstatSync, readFileSync, readlinkSync, readdirSync } from 'node:fs';
 import { chmod, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { runProgram, testHome, type TestHome } from '@holdfast/testbeds';
 import { executionKey } from '../../src/npm-runtime/execution-key.ts';
 import { removeExecutionTree, type RemovalOptions } from '../../src/npm-runtime/execution-tree.ts';
-
-jest.setTimeout(30_000);
 
 const KEY = executionKey('@acme/agent@1.0.0');
 const refused = expect.objectContaining({ code: 'unsafe_cache_root' });
@@ -121,7 +119,7 @@ describe('the removal of an execution tree', () => {
     await symlink('/', join(tree, 'root'));
     await symlink(tree, join(tree, 'itself'));
     await symlink('nowhere', join(tree, 'dangling'));
-    await runProgram(['mkfifo', join(tree, 'fifo')], { timeoutMs: 5000 });
+    await runProgram(['mkfifo', join(tree, 'fifo')], { timeoutMs: 60_000 });
     await write(join(tree, 'odd', ' name\nwith line end', 'x'), '');
     expect(await remove(cache)).toEqual({ removed: true, left: [] });
     expect(snapshot(home.root)).toEqual(before);

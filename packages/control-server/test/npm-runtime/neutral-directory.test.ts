@@ -1,9 +1,7 @@
 import { mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
-import { expect, it, jest } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { runProgram, testHome } from '@holdfast/testbeds';
 import { prepareNeutralDirectory } from '../../src/npm-runtime/neutral-directory.ts';
-
-jest.setTimeout(30_000);
 
 /** A test that npm runs has npm's settings in its environment. */
 function withoutNpmSettings(): Record<string, undefined> {
@@ -35,7 +33,7 @@ it('keeps a project around it, and what was left in it, from having a say', asyn
   const { stdout } = await runProgram(['npm', 'config', 'get', 'cache'], {
     cwd: directory,
     env: { ...withoutNpmSettings(), HOME: home.path('user') },
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   expect(stdout).toBe(`${home.path('user')}/.npm\n`);
 });

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { expect, it, jest } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { parsePackageSpec } from '@holdfast/control-protocol';
 import { runProgram, testHome, npmRegistry } from '@holdfast/testbeds';
 import * as fc from 'fast-check';
@@ -8,8 +8,6 @@ import { readdir } from 'node:fs/promises';
 import { executionKey } from '../../src/npm-runtime/execution-key.ts';
 import { isInstalled } from '../../src/npm-runtime/execution-tree.ts';
 import { prepareNeutralDirectory } from '../../src/npm-runtime/neutral-directory.ts';
-
-jest.setTimeout(60_000);
 
 interface NpmSpec {
   readonly type: string;
@@ -25,7 +23,7 @@ async function npmsReading(): Promise<(spec: string) => NpmSpec> {
   const { stdout } = await runProgram(['npm', 'exec', '--offline', '-c', 'printf %s "$npm_execpath"'], {
     cwd: home.root,
     env: { HOME: home.root },
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what npm has is not declared
   return createRequire(stdout)('npm-package-arg') as (spec: string) => NpmSpec;
@@ -78,7 +76,7 @@ it('installs one package under the key of its spec, and is done when the package
     const { exitCode, stderr } = await runProgram(['npx', '--yes', '--prefer-offline', spec], {
       cwd: directory,
       env: { HOME: home.root, npm_config_cache: cache, npm_config_registry: registry.url },
-      timeoutMs: 50_000,
+      timeoutMs: 60_000,
     });
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
     expect(isInstalled(cache, executionKey(spec))).toBe(true);

@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { expect, it, jest } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { testHome, until } from '@holdfast/testbeds';
 import { createLog } from '../../src/diagnostics/log.ts';
 import { NpmRuntimes, type RuntimeRequest } from '../../src/npm-runtime/npm-runtimes.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { insteadOfNpm, running } from '../support/npm-world.ts';
-
-jest.setTimeout(30_000);
 
 it('holds back the starts of a package while its copy is removed, and those alone', async () => {
   await using home = await testHome('npm-runtimes');
@@ -28,7 +26,7 @@ it('holds back the starts of a package while its copy is removed, and those alon
   const repairing = runtimes
     .repair({ ...request('agent@1.0.0', stop.signal), environment: { PATH } })
     .catch((error: unknown) => error);
-  await until(() => running('sleep 300.75').length > 0, { reason: 'npm to be asked', withinMs: 10_000 });
+  await until(() => running('sleep 300.75').length > 0, { reason: 'npm to be asked', withinMs: 60_000 });
 
   const begun: string[] = [];
   const given = new AbortController();

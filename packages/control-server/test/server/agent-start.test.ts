@@ -1,4 +1,4 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { script, startBehaviour, type StartBehaviour } from '@holdfast/scripted-agent';
 import { waitForExit } from '@holdfast/testbeds';
 import type { ControlServerOptions } from '../../src/index.ts';
@@ -10,8 +10,6 @@ import {
   textsOf,
   type OwnedServer,
 } from '../support/owned-server.ts';
-
-jest.setTimeout(60_000);
 
 const instanceThat = async (owned: OwnedServer, behaviour: StartBehaviour): Promise<InstanceOf> =>
   await InstanceOf.create(owned, { environment: startBehaviour(behaviour) });
@@ -240,6 +238,6 @@ describe('an agent that breaks the protocol', () => {
       { type: 'turn_ended', outcome: { kind: 'failed', stopReason: 'agent_exited' } },
       { type: 'agent_exited', expected: false },
     ]);
-    await waitForExit(agentPid, { withinMs: 5000, reason: 'it broke the protocol' });
+    await waitForExit(agentPid, { withinMs: 60_000, reason: 'it broke the protocol' });
   });
 });

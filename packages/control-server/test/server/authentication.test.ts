@@ -1,8 +1,6 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { startBehaviour } from '@holdfast/scripted-agent';
 import { InstanceOf, ownedServer } from '../support/owned-server.ts';
-
-jest.setTimeout(60_000);
 
 describe('an agent that wants to be authenticated', () => {
   it('says so with what it offers, and starts with one of that', async () => {

@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { runProgram, testHome, until } from '@holdfast/testbeds';
 import { commandServer } from '../support/command-server.ts';
 import { InstanceOf, isType, readUntil, textsOf } from '../support/owned-server.ts';
-
-jest.setTimeout(180_000);
 
 const UPDATES = 100_000;
 const UPDATE_BYTES = 500;
@@ -12,7 +10,7 @@ const MOST_GROWTH_BYTES = 64 * 1024 * 1024;
 
 /** The resident memory of a process, in bytes. */
 async function residentBytes(pid: number): Promise<number> {
-  const { stdout } = await runProgram(['ps', '-o', 'rss=', '-p', String(pid)], { timeoutMs: 10_000 });
+  const { stdout } = await runProgram(['ps', '-o', 'rss=', '-p', String(pid)], { timeoutMs: 60_000 });
   return Number(stdout.trim()) * 1024;
 }
 

@@ -1,4 +1,4 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { startBehaviour, type StartBehaviour } from '@holdfast/scripted-agent';
 import type { EventStream } from '@holdfast/control-protocol/client';
 import {
@@ -9,8 +9,6 @@ import {
   textsOf,
   type OwnedServer,
 } from '../support/owned-server.ts';
-
-jest.setTimeout(60_000);
 
 /** An instance whose agent has said something and was stopped; `ask` loads the conversation. */
 async function stopped(

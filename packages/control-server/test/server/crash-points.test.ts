@@ -1,12 +1,10 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { ControlClient } from '@holdfast/control-protocol/client';
 import { startProgram, testHome, waitForExit } from '@holdfast/testbeds';
 import { z } from 'zod';
 import type { OwnershipStep } from '../../src/index.ts';
 import { dyingCommand } from '../support/command-server.ts';
 import { InstanceOf, NONCE, ownedServer } from '../support/owned-server.ts';
-
-jest.setTimeout(60_000);
 
 const NO_ANSWER = { code: 'no_answer' };
 
@@ -63,9 +61,9 @@ describe('a server that is killed', () => {
         env: { NODE_OPTIONS: undefined },
       });
       program.write(`{"nonce":"${NONCE}"}\n`);
-      const line: unknown = JSON.parse(await program.nextLine('endpoint', { withinMs: 20_000 }));
+      const line: unknown = JSON.parse(await program.nextLine('endpoint', { withinMs: 60_000 }));
       const { endpoint } = z.object({ endpoint: z.string() }).parse(line);
-      const stranger = new ControlClient({ endpoint, timeoutMs: 10_000 });
+      const stranger = new ControlClient({ endpoint, timeoutMs: 60_000 });
       const agents: number[] = [];
       const owning = async (): Promise<void> => {
         const { credential } = await stranger.call('bootstrap', { nonce: NONCE });
@@ -79,7 +77,7 @@ describe('a server that is killed', () => {
       expect(await program.exited).toEqual({ exitCode: null, signal: 'SIGKILL' });
       await expect(stranger.call('getIdentity', {})).rejects.toMatchObject(NO_ANSWER);
       expect(agents).toHaveLength(step === 'bootstrapped' ? 0 : 1);
-      for (const pid of agents) await waitForExit(pid, { withinMs: 10_000, reason: 'its server is gone' });
+      for (const pid of agents) await waitForExit(pid, { withinMs: 60_000, reason: 'its server is gone' });
     },
   );
 });

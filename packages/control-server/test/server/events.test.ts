@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { STREAM_CLOSE } from '@holdfast/control-protocol';
 import { until } from '@holdfast/testbeds';
 import { InstanceOf, SETTINGS, isType, ownedServer, readUntil, textsOf } from '../support/owned-server.ts';
-
-jest.setTimeout(60_000);
 
 const numbered = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `chunk ${String(index + 1)}/${String(count)}`);
@@ -235,7 +233,7 @@ describe('events of an instance', () => {
     ]);
     await until(async () => (await instance.describe()).status === 'failed', {
       reason: 'the instance to say that its agent failed',
-      withinMs: 5000,
+      withinMs: 60_000,
     });
   });
 });

@@ -1,6 +1,6 @@
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import {
   InstanceOf,
   isType,
@@ -10,8 +10,6 @@ import {
   type OwnedServer,
 } from '../support/owned-server.ts';
 import { rawRequest } from '../support/raw-request.ts';
-
-jest.setTimeout(60_000);
 
 /** An instance whose workspace is its one source root, and a secret outside of it. */
 async function instanceWithFiles(

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { MAX_FRAME_BYTES } from '@holdfast/control-protocol';
 import { scriptedAgentCommand, startBehaviour, type StartBehaviour } from '@holdfast/scripted-agent';
 import { processIsAlive, waitForExit } from '@holdfast/testbeds';
@@ -13,8 +13,6 @@ import {
   type OwnedServer,
   type Steps,
 } from '../support/owned-server.ts';
-
-jest.setTimeout(60_000);
 
 const MIB = 1024 * 1024;
 
@@ -266,7 +264,7 @@ describe('an agent that is of no more use', () => {
       { type: 'turn_ended', outcome: { kind: 'failed', stopReason: 'agent_exited', error } },
       { type: 'agent_exited', expected: false },
     ]);
-    await waitForExit(agentPid, { withinMs: 10_000, reason: 'it is of no more use' });
+    await waitForExit(agentPid, { withinMs: 60_000, reason: 'it is of no more use' });
     await instance.untilIt('another agent to be possible', ({ agentPid: pid }) => pid === null);
     await instance.start();
   });

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { descendants, until, waitForExit } from '@holdfast/testbeds';
 import { z } from 'zod';
@@ -17,8 +17,6 @@ import {
   type NpmWorld,
 } from '../support/npm-world.ts';
 import { isType, readUntil, textsOf, type InstanceOf } from '../support/owned-server.ts';
-
-jest.setTimeout(120_000);
 
 const specOf = (version: string): string => `${AGENT}@${version}`;
 const treeOf = ({ cache }: Pick<NpmWorld, 'cache'>, version: string): string =>
@@ -60,14 +58,14 @@ describe('an agent that npm runs', () => {
     await instance.prompt(1, { step: 'touch', file: 'made-by-the-agent' });
     await until(() => existsSync(`${workspace}/made-by-the-agent`), {
       reason: 'the agent to work in its workspace',
-      withinMs: 10_000,
+      withinMs: 60_000,
     });
 
     // npm, a shell and the agent: a stop ends them all.
     const chain = [agentPid, ...descendants(agentPid)];
     expect(chain.length).toBeGreaterThan(2);
     await world.client.call('stopAgent', { instanceId: instance.instanceId });
-    for (const pid of chain) await waitForExit(pid, { reason: 'the chain to have ended', withinMs: 1000 });
+    for (const pid of chain) await waitForExit(pid, { reason: 'the chain to have ended', withinMs: 60_000 });
   });
 
   it.each([
@@ -178,7 +176,7 @@ describe('an agent that npm runs', () => {
     const npms = (): number => running(`npm exec ${specOf('1.0.0')}`).length;
     await until(() => world.registry.requests('/@acme/agent').length > 0, {
       reason: 'npm to ask the registry',
-      withinMs: 30_000,
+      withinMs: 60_000,
     });
     for (const instance of [first, second, third]) {
       await instance.untilIt('it to be starting', ({ status }) => status === 'starting');
@@ -297,7 +295,7 @@ describe('the repair of a runtime', () => {
     const PATH = await insteadOfNpm(world.home.path('bin'), 'sleep 300.25');
     const hanging = await world.instance({ PATH });
     const repairing = repair(hanging).catch((error: unknown) => error);
-    await until(() => running('sleep 300.25').length > 0, { reason: 'npm to be asked', withinMs: 10_000 });
+    await until(() => running('sleep 300.25').length > 0, { reason: 'npm to be asked', withinMs: 60_000 });
     await expect(hanging.start(npmStart('1.0.0'))).rejects.toMatchObject({
       code: 'agent_already_running',
       message: expect.stringContaining('repairs the runtime'),
@@ -327,13 +325,13 @@ describe('the repair of a runtime', () => {
       const instance = await world.instance({ PATH });
       const { instanceId } = instance;
       const repairing = repair(instance).catch((error: unknown) => error);
-      await until(() => running('sleep 300.5').length > 0, { reason: 'npm to be asked', withinMs: 10_000 });
+      await until(() => running('sleep 300.5').length > 0, { reason: 'npm to be asked', withinMs: 60_000 });
       if (how === 'is stopped') await world.client.call('stopAgent', { instanceId });
       else if (how === 'is deleted') await world.client.call('deleteInstance', { instanceId });
       else await world.client.call('shutdown', {});
       expect(await repairing).toMatchObject({ code });
       // Killed before the answer; the system may take a moment to bury it.
-      await until(() => running('sleep 300.5').length === 0, { reason: 'npm to be gone', withinMs: 5_000 });
+      await until(() => running('sleep 300.5').length === 0, { reason: 'npm to be gone', withinMs: 60_000 });
       expect(snapshot(world.cache)).toEqual(before);
     },
   );
@@ -447,6 +445,6 @@ it('lets nothing late of a failed child reach its replacement [RUNTIME-002.6]', 
   expect(fromReplacement.at(-1)).toMatchObject({ event: { outcome: { kind: 'completed' } } });
   await until(() => running('late-talker').length === 0, {
     reason: 'the child that talks on to notice that nobody reads',
-    withinMs: 10_000,
+    withinMs: 60_000,
   });
 });

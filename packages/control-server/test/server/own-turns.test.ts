@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { EventStream } from '@holdfast/control-protocol/client';
 import { until } from '@holdfast/testbeds';
 import { SETTLING_MS } from '../../src/turns/work-watch.ts';
@@ -15,8 +15,6 @@ import {
   type OwnedServer,
   type Steps,
 } from '../support/owned-server.ts';
-
-jest.setTimeout(60_000);
 
 type Server = OwnedServer & { readonly clock: ManualClock };
 
@@ -276,7 +274,7 @@ describe('a turn without a prompt', () => {
     await wake(owned);
     await until(() => existsSync(owned.home.path('workspace', 'all-told')), {
       reason: 'all of it to be told',
-      withinMs: 10_000,
+      withinMs: 60_000,
     });
     await touch(owned, 'go-on');
     const events = await untilSaid(stream, 'at last');
@@ -373,14 +371,14 @@ describe('a turn without a prompt', () => {
     await wake(owned);
     await until(async () => (await look())?.activeTurnId !== null, {
       reason: 'the agent to work on its own',
-      withinMs: 10_000,
+      withinMs: 60_000,
     });
     await pass(100_000);
     const before = (await look())?.journal.nextSeq;
     await touch(owned, 'more');
     await until(async () => (await look())?.journal.nextSeq !== before, {
       reason: 'the agent to say more',
-      withinMs: 10_000,
+      withinMs: 60_000,
     });
     await pass(100_000);
     expect(await look()).toMatchObject({ instanceId: instance.instanceId, activeTurnId: expect.any(String) });
@@ -390,7 +388,7 @@ describe('a turn without a prompt', () => {
         owned.clock.advance(20);
         return (await look()) === undefined;
       },
-      { reason: 'the instance to be stopped', withinMs: 15_000 },
+      { reason: 'the instance to be stopped', withinMs: 60_000 },
     );
   });
 });

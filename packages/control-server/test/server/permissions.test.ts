@@ -1,10 +1,8 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { until } from '@holdfast/testbeds';
 import { InstanceOf, SETTINGS, isType, ownedServer, readUntil, textsOf } from '../support/owned-server.ts';
 import { REMEMBERED } from '../../src/permissions/permission-desk.ts';
 import { ManualClock, fastClock } from '../support/manual-clock.ts';
-
-jest.setTimeout(60_000);
 
 const FULL_AT_TWO = { ...SETTINGS, detachedEventLimit: 2 };
 
@@ -124,7 +122,7 @@ describe('permissions', () => {
       async () => (await owned.client.call('listPermissions', { instanceId })).permissions.length === 0,
       {
         reason: 'the request to be cancelled',
-        withinMs: 10_000,
+        withinMs: 60_000,
       },
     );
     stream.acknowledge(1000);

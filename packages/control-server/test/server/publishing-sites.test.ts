@@ -1,4 +1,4 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { CoveredEvent } from '@holdfast/control-protocol';
 import {
   InstanceOf,
@@ -8,8 +8,6 @@ import {
   type OwnedServer,
   type Steps,
 } from '../support/owned-server.ts';
-
-jest.setTimeout(120_000);
 
 /** Detached, a journal is full with so many events; the next one is of the class in question. */
 const LIMIT = 4;

@@ -1,4 +1,4 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { SESSION_CHANGE_LIMIT_MS } from '@holdfast/control-protocol';
 import type { EventStream } from '@holdfast/control-protocol/client';
 import { startBehaviour, type StartBehaviour } from '@holdfast/scripted-agent';
@@ -12,8 +12,6 @@ import {
   textsOf,
   type OwnedServer,
 } from '../support/owned-server.ts';
-
-jest.setTimeout(60_000);
 
 const LARGE = { modelId: 'large', name: 'The large one' };
 const SMALL = { modelId: 'small', name: 'The small one' };

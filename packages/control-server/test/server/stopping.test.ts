@@ -1,4 +1,4 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { processIsAlive, until, waitForExit } from '@holdfast/testbeds';
 import { fastClock } from '../support/manual-clock.ts';
@@ -11,8 +11,6 @@ import {
   textsOf,
   type OwnedServer,
 } from '../support/owned-server.ts';
-
-jest.setTimeout(60_000);
 
 const SLEEP = ['sleep', '600'];
 
@@ -74,7 +72,7 @@ describe('stopping', () => {
     );
     const texts = textsOf(await readUntil(stream, isType('agent_exited')));
     const pid = Number(/^child: (\d+)$/.exec(texts[0] ?? '')?.[1]);
-    await waitForExit(pid, { withinMs: 5000, reason: 'its agent is gone' });
+    await waitForExit(pid, { withinMs: 60_000, reason: 'its agent is gone' });
     await instance.untilIt('the agent to be forgotten', ({ agentPid }) => agentPid === null);
     expect((await instance.describe()).status).toBe('failed');
   });
@@ -133,7 +131,7 @@ describe('stopping', () => {
     try {
       await until(async () => (await owned.client.call('listInstances', {})).instances.length === 1, {
         reason: 'the idle instance to be stopped',
-        withinMs: 10_000,
+        withinMs: 60_000,
       });
       await expect(idle.describe()).rejects.toMatchObject({ code: 'instance_not_found' });
       expect((await attached.describe()).attached).toBe(true);

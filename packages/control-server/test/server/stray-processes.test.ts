@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { processIsAlive, until, waitForExit } from '@holdfast/testbeds';
 import { ManualClock } from '../support/manual-clock.ts';
 import {
@@ -12,8 +12,6 @@ import {
   textsOf,
   type OwnedServer,
 } from '../support/owned-server.ts';
-
-jest.setTimeout(90_000);
 
 const PROGRAM = fileURLToPath(new URL('../fixtures/stray.ts', import.meta.url));
 
@@ -47,7 +45,7 @@ async function untidyAgent(
     (await readFile(file, 'utf8')).trim().split('\n').map(Number).concat(agentPid);
   await until(async () => (await pids()).length > kinds.length, {
     reason: 'all of them to be there',
-    withinMs: 30_000,
+    withinMs: 60_000,
   });
   expect((await pids()).every((pid) => processIsAlive(pid))).toBe(true);
   return { instance, pids };
@@ -138,6 +136,6 @@ describe('nothing of an agent is left, children that ignore SIGTERM, daemons and
     await instance.untilIt('the agent to be forgotten', ({ agentPid }) => agentPid === null);
     expect(processIsAlive(pid)).toBe(true);
     process.kill(pid, 'SIGKILL');
-    await waitForExit(pid, { withinMs: 5000, reason: 'it was killed' });
+    await waitForExit(pid, { withinMs: 60_000, reason: 'it was killed' });
   });
 });

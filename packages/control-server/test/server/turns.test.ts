@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import {
   InstanceOf,
   SETTINGS,
@@ -10,8 +10,6 @@ import {
   type Steps,
 } from '../support/owned-server.ts';
 import { fastClock } from '../support/manual-clock.ts';
-
-jest.setTimeout(60_000);
 
 const turnEnded = ({ activeTurnId }: { readonly activeTurnId: string | null }): boolean =>
   activeTurnId === null;

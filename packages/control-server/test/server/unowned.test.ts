@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { BASE_PATH, ControlError } from '@holdfast/control-protocol';
 import { LONGEST_STEP_MS } from '../../src/ports/running-clock.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { InstanceOf, NONCE, SETTINGS, endOf, ownedServer } from '../support/owned-server.ts';
 import { rawRequest } from '../support/raw-request.ts';
-
-jest.setTimeout(60_000);
 
 const PERIOD = SETTINGS.unownedPeriodMs;
 

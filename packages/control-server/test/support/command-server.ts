@@ -50,9 +50,9 @@ export async function commandServer(
     env: { NODE_OPTIONS: undefined, ...rest.env },
   });
   program.write(`{"nonce":"${NONCE}"}\n`);
-  const line = await program.nextLine('endpoint', { withinMs: 20_000 });
+  const line = await program.nextLine('endpoint', { withinMs: 60_000 });
   const { endpoint, pid } = ReadyLine.parse(JSON.parse(line));
-  const stranger = new ControlClient({ endpoint, timeoutMs: 10_000 });
+  const stranger = new ControlClient({ endpoint, timeoutMs: 60_000 });
   const { credential } = await stranger.call('bootstrap', { nonce: NONCE });
   return {
     program,

@@ -38,7 +38,7 @@ export async function ownedServer(options: Partial<ControlServerOptions> = {}): 
     stopGraceMs: 1000,
     ...options,
   });
-  const stranger = new ControlClient({ endpoint: server.endpoint, timeoutMs: 10_000 });
+  const stranger = new ControlClient({ endpoint: server.endpoint, timeoutMs: 60_000 });
   const { credential } = await stranger.call('bootstrap', { nonce: NONCE });
   return {
     server,
@@ -60,7 +60,7 @@ export async function endOf({ server }: Pick<OwnedServer, 'server'>): Promise<{ 
   void server.ended.then((ended) => {
     end = ended;
   });
-  return await until(() => end, { reason: 'the server to end', withinMs: 15_000 });
+  return await until(() => end, { reason: 'the server to end', withinMs: 60_000 });
 }
 
 /** One instance on a server, and short words for what is done to it most. */
@@ -126,7 +126,7 @@ export class InstanceOf {
     reason: string,
     look: (it: Awaited<ReturnType<InstanceOf['describe']>>) => boolean,
   ): Promise<void> {
-    await until(async () => look(await this.describe()), { reason, withinMs: 15_000 });
+    await until(async () => look(await this.describe()), { reason, withinMs: 60_000 });
   }
 }
 

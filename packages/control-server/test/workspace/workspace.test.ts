@@ -15,11 +15,9 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { testHome, type TestHome } from '@holdfast/testbeds';
 import { Workspace } from '../../src/workspace/workspace.ts';
-
-jest.setTimeout(60_000);
 
 const SLICE = { offset: 0, limit: 1000 };
 const ALL_LINES = { first: 1, count: Number.MAX_SAFE_INTEGER };

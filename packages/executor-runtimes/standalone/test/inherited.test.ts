@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SETTINGS } from '@holdfast/control-protocol';
 import { testHome, type TestHome } from '@holdfast/testbeds';
 import { PASSED_ON } from '../src/index.ts';
@@ -7,9 +7,6 @@ import { backend } from './fixtures/installation.ts';
 import { startBackend, type RunningBackend } from './fixtures/running-backend.ts';
 import { environmentOf, kernelView, openFiles, sessionOf } from './fixtures/server-process.ts';
 import { asShell, hasTerminals, inTerminal } from './fixtures/terminal.ts';
-
-// Real processes on a machine that may be busy.
-jest.setTimeout(120_000);
 
 const never: AbortSignal = new AbortController().signal;
 const CANARY = 'hush-6f1d';

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   listProcesses,
   processIsAlive,
@@ -13,9 +13,6 @@ import { backend } from './fixtures/installation.ts';
 import { startBackend, type RunningBackend } from './fixtures/running-backend.ts';
 import { serverOf, serversOf, sessionOf } from './fixtures/server-process.ts';
 import { asShell, hasTerminals, inTerminal } from './fixtures/terminal.ts';
-
-// Real processes on a machine that may be busy.
-jest.setTimeout(120_000);
 
 const never: AbortSignal = new AbortController().signal;
 
@@ -110,7 +107,7 @@ describe('with survival on, the control server and its agent outlive', () => {
           const found = serverOf(home);
           return found.parentPid !== pid && found;
         },
-        { reason: 'the server to have another parent', withinMs: 5000 },
+        { reason: 'the server to have another parent', withinMs: 60_000 },
       );
       expect(orphan).toMatchObject({ pid: server.pid, startTime: server.startTime });
 
@@ -126,7 +123,7 @@ describe('with survival on, the control server and its agent outlive', () => {
 
       await next.runtime.close();
       expect(processIsAlive(agent.pid)).toBe(false);
-      await waitForExit(server.pid, { withinMs: 5000, reason: 'it answers no more' });
+      await waitForExit(server.pid, { withinMs: 60_000, reason: 'it answers no more' });
     },
   );
 });
@@ -141,7 +138,7 @@ describe('with survival off, the control server and its agent end with', () => {
 
       end(killed);
       await killed.ended();
-      await waitForExit(server.pid, { withinMs: 30_000, reason: 'its backend is gone' });
+      await waitForExit(server.pid, { withinMs: 60_000, reason: 'its backend is gone' });
       expect(processIsAlive(agent.pid)).toBe(false);
 
       const next = backend({ home });

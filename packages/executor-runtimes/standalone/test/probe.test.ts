@@ -1,11 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { startProgram, waitForExit, type StartedProgram } from '@holdfast/testbeds';
 import { localProcesses, type LocalProcesses } from '../src/local-processes.ts';
 import { identifyProcess, probeProcess } from '../src/probe.ts';
-
-// Real processes on a machine that may be busy.
-jest.setTimeout(60_000);
 
 const here = localProcesses(process.platform);
 const MARK = 'instance-5f0c';
@@ -25,7 +22,7 @@ afterEach(async () => {
 async function endProgram(): Promise<void> {
   process.kill(program.pid, 'SIGKILL');
   await program.exited;
-  await waitForExit(program.pid, { withinMs: 10_000, reason: 'it was killed' });
+  await waitForExit(program.pid, { withinMs: 60_000, reason: 'it was killed' });
 }
 
 describe('the process of a row', () => {

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CAPABILITIES, controlServerEnvironment } from '@holdfast/control-protocol';
 import type { ControlServerRecord, LaunchRequest } from '@holdfast/executor-contract';
 import { createFileSecretStore, type ControlServerRecords } from '@holdfast/recovery';
@@ -8,9 +8,6 @@ import { script, scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { freePort, processIsAlive, testHome, until, waitForExit, type TestHome } from '@holdfast/testbeds';
 import { backend, fileRecords, type Backend } from './fixtures/installation.ts';
 import { environmentOf, serverOf, serversOf } from './fixtures/server-process.ts';
-
-// Real processes on a machine that may be busy.
-jest.setTimeout(60_000);
 
 const never: AbortSignal = new AbortController().signal;
 const SCOPE = 'standalone';
@@ -241,7 +238,7 @@ describe('the settings of a server', () => {
         const { journal } = await server.client.call('getInstance', { instanceId });
         return journal.paused && journal;
       },
-      { reason: 'the journal to be full', withinMs: 20_000 },
+      { reason: 'the journal to be full', withinMs: 60_000 },
     );
     expect(held.unacknowledged).toBe(3);
   });
@@ -320,7 +317,7 @@ describe('the end of a runtime', () => {
     await next.runtime.open(never);
     const { pid } = serverOf(home);
     await next.runtime.close();
-    await waitForExit(pid, { withinMs: 5000, reason: 'it answers no more' });
+    await waitForExit(pid, { withinMs: 60_000, reason: 'it answers no more' });
     await expect(next.runtime.launch(request('s1'), never)).rejects.toMatchObject({ code: 'runtime_closed' });
   });
 

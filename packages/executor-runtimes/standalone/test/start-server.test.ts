@@ -1,11 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { controlServerCommand } from '@holdfast/control-server';
 import { listProcesses, testHome, type TestHome } from '@holdfast/testbeds';
 import { parseReadyLine } from '../src/ready-line.ts';
 import { startServer, type StartServerOptions } from '../src/start-server.ts';
-
-// Real processes on a machine that may be busy.
-jest.setTimeout(60_000);
 
 let home: TestHome;
 

@@ -26,7 +26,7 @@ describe('an agent that crashes in mid-turn', () => {
       expect(await backend.do('task', 'task-one')).toMatchObject({ failed: true });
       await until(async () => (await backend.instance('one')).agentPid === null, {
         reason: 'the instance to have no agent',
-        withinMs: 10_000,
+        withinMs: 60_000,
       });
 
       expect(await backend.do('outcome', await backend.prompt('one', 'again'))).toMatchObject({
@@ -92,7 +92,7 @@ describe('an agent that is still starting', () => {
       {
         await using backend = await Backend.ready(home, { agents: silent });
         const launch = backend.create(home, 'one').catch((error: unknown) => error);
-        await until(() => agentsIn(home.root).length === 1, { reason: 'the agent', withinMs: 20_000 });
+        await until(() => agentsIn(home.root).length === 1, { reason: 'the agent', withinMs: 60_000 });
         await backend.do(way, 'one');
         expect(await launch).toMatchObject({ code: 'agent_start_cancelled', facts: { sessionId: 'one' } });
         expect(agentsIn(home.root)).toEqual([]);
@@ -127,12 +127,12 @@ describe('an agent that is still starting', () => {
         await backend.do('outcome', await backend.prompt('one', script({ step: 'crash' })));
         await until(
           async () => (await backend.allEvents('one')).some(({ event }) => event.type === 'agent_exited'),
-          { reason: 'the end of the agent to be stored', withinMs: 10_000 },
+          { reason: 'the end of the agent to be stored', withinMs: 60_000 },
         );
         const prompt = backend.prompt('one', 'again').catch((error: unknown) => error);
         await until(async () => (await backend.instance('one')).status === 'starting', {
           reason: 'the next agent to be starting',
-          withinMs: 20_000,
+          withinMs: 60_000,
         });
         expect(await backend.do('cancel', 'one')).toBe(true);
         expect(await prompt).toMatchObject({ code: 'agent_start_cancelled', facts: { sessionId: 'one' } });
@@ -175,7 +175,7 @@ describe('a session', () => {
 
       const open = await backend.prompt('one', script({ step: 'silence' }));
       await backend.do('stop', 'one');
-      await waitForExit(agentPid ?? 0, { withinMs: 10_000, reason: 'the agent to be stopped' });
+      await waitForExit(agentPid ?? 0, { withinMs: 60_000, reason: 'the agent to be stopped' });
       expect(await backend.do('outcome', open)).toEqual({ kind: 'abandoned', stopReason: 'agent_lost' });
       expect(await backend.do('record', 'one')).toMatchObject({ state: 'stopped' });
       expect(await backend.do('outcome', await backend.prompt('one', 'back'))).toMatchObject({
@@ -197,13 +197,13 @@ describe('a session', () => {
         await first.prompt('one', script({ step: 'silence' }));
         const server = await until(() => first.serverPid(home), {
           reason: 'the server’s pid',
-          withinMs: 5000,
+          withinMs: 60_000,
         });
         process.kill(server, 'SIGKILL');
         await first.waitForPublished('session.detached');
         await first.close('keep');
       }
-      await waitForExit(agentPid ?? 0, { withinMs: 20_000, reason: 'the agent to end with its pipes' });
+      await waitForExit(agentPid ?? 0, { withinMs: 60_000, reason: 'the agent to end with its pipes' });
       await using second = await Backend.ready(home);
       const { rows, scopes } = await second.waitForReady();
       expect(scopes).toMatchObject([{ server: 'started', refusal: 'no_answer' }]);

@@ -57,7 +57,7 @@ describe('what is chosen for a session', () => {
         process.kill(agentPid ?? 0, 'SIGKILL');
         await until(async () => (await first.instance('one')).agentPid === null, {
           reason: 'the instance to have no agent',
-          withinMs: 10_000,
+          withinMs: 60_000,
         });
         expect(await chosen(first)).toEqual({ opened: 'load', ...expected });
         process.kill(first.serverPid(home) ?? 0, 'SIGKILL');
@@ -135,7 +135,7 @@ describe('a choice that the agent does not confirm', () => {
       });
       await expect(mode('')).rejects.toMatchObject({ code: 'host_option_not_accepted' });
       process.kill(backend.serverPid(home) ?? 0, 'SIGKILL');
-      await waitForExit(agentPid ?? 0, { withinMs: 20_000, reason: 'its pipes are gone' });
+      await waitForExit(agentPid ?? 0, { withinMs: 60_000, reason: 'its pipes are gone' });
       await expect(mode('auto')).rejects.toMatchObject({
         code: 'choice_unresolved',
         message: 'the agent of session one did not say whether it took mode auto; set it again',
@@ -165,7 +165,7 @@ describe('an agent with a memory limit', () => {
       });
       await until(async () => (await backend.instance('one')).agentPid === null, {
         reason: 'the instance to have no agent',
-        withinMs: 10_000,
+        withinMs: 60_000,
       });
       expect(await backend.do('outcome', await backend.prompt('one', 'again'))).toMatchObject({
         kind: 'completed',

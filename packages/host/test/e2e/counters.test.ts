@@ -121,5 +121,5 @@ async function stopAll(home: TestHome): Promise<void> {
   await using backend = await Backend.ready(home);
   const { agentPid } = await backend.instance('idle');
   await backend.close('stop');
-  await waitForExit(agentPid ?? 0, { withinMs: 20_000, reason: 'it was stopped with its server' });
+  await waitForExit(agentPid ?? 0, { withinMs: 60_000, reason: 'it was stopped with its server' });
 }

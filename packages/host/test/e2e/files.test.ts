@@ -1,12 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it, jest } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { standalone } from '@holdfast/executor-standalone';
 import { script, scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { testHome } from '@holdfast/testbeds';
 import { createHost } from '../../src/index.ts';
-
-jest.setTimeout(60_000);
 
 it('gives the files of a session where its agent runs, and only those, and what its control server measures', async () => {
   await using home = await testHome('files');

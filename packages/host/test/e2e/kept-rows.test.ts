@@ -14,7 +14,7 @@ import { agentsIn, serverOf } from '../fixtures/situations.ts';
 import { changeSecret, endSurvivor, leaveSurvivor } from '../fixtures/survivor.ts';
 
 const LONG_MS = 120_000;
-const ENDS = { withinMs: 20_000 };
+const ENDS = { withinMs: 60_000 };
 
 describe('a row whose control server was not adopted', () => {
   it(
@@ -207,7 +207,7 @@ describe('a session that runs', () => {
         backend.ask('prompt', { sessionId: 'one', text: 'again' });
         await until(() => agentsIn(home.root).some((pid) => pid !== agentPid), {
           reason: 'the agent to be started again',
-          withinMs: 10_000,
+          withinMs: 60_000,
         });
         await backend.kill();
       }
@@ -215,7 +215,7 @@ describe('a session that runs', () => {
       const server = await serverOf(home);
       await until(async () => (await server.call('getInstance', { instanceId })).status === 'ready', {
         reason: 'the agent to be ready with nobody attached',
-        withinMs: 20_000,
+        withinMs: 60_000,
       });
       let agentPid: number | null;
       {
@@ -265,7 +265,7 @@ async function crashAgent(backend: Backend): Promise<void> {
   await backend.do('outcome', await backend.prompt('one', script({ step: 'crash', exitCode: 7 })));
   await until(async () => (await backend.instance('one')).agentPid === null, {
     reason: 'the instance to have no agent',
-    withinMs: 10_000,
+    withinMs: 60_000,
   });
 }
 

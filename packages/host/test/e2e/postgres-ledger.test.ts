@@ -39,7 +39,7 @@ describeWithPostgres('a host whose ledger is in PostgreSQL', () => {
       await touch(home.path('go'));
       await until(() => existsSync(home.path('detached')), {
         reason: 'the agent to work while nobody is attached',
-        withinMs: 10_000,
+        withinMs: 60_000,
       });
       expect(existsSync(home.path('home', 'ledger.db'))).toBe(false);
 
@@ -100,13 +100,13 @@ describeWithPostgres('a host whose ledger is in PostgreSQL', () => {
         (await server.call('getInstance', { instanceId })).journal;
       await until(async () => (await journal()).unacknowledged === 0, {
         reason: 'all events so far to be acknowledged',
-        withinMs: 10_000,
+        withinMs: 60_000,
       });
       const before = await journal();
 
       await postgres.crash();
       await touch(home.path('go'));
-      await until(() => existsSync(home.path('written')), { reason: 'the agent to go on', withinMs: 10_000 });
+      await until(() => existsSync(home.path('written')), { reason: 'the agent to go on', withinMs: 60_000 });
       const told = await backend.waitForPublished('ledger.unavailable');
       expect(told).toMatchObject({ place: `postgres://127.0.0.1:${String(postgres.port)}/postgres` });
       await expect(backend.prompt('one', 'meanwhile')).rejects.toMatchObject({ code: 'ledger_unavailable' });
@@ -123,7 +123,7 @@ describeWithPostgres('a host whose ledger is in PostgreSQL', () => {
       const events = await backend.allEvents('one');
       await until(async () => (await journal()).unacknowledged === 0, {
         reason: 'everything to be acknowledged',
-        withinMs: 10_000,
+        withinMs: 60_000,
       });
       expect((await server.call('getTurn', { instanceId })).retained).toEqual([]);
       expect(chunkTexts(events)).toEqual([...numberedChunks(5), ...numberedChunks(40)]);

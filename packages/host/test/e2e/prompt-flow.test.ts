@@ -7,7 +7,7 @@ import { OpenHost } from '../fixtures/open-host.ts';
 import { touch } from '../fixtures/situations.ts';
 
 const LONG_MS = 120_000;
-const WITHIN = { withinMs: 20_000 };
+const WITHIN = { withinMs: 60_000 };
 const SILENT = script({ step: 'silence' });
 const STUBBORN = script({ step: 'ignoreCancel' }, { step: 'silence' });
 

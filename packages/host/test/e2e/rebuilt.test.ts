@@ -100,10 +100,10 @@ describe('an execution after a restart', () => {
 
       const crash = await session.prompt(script({ step: 'crash', exitCode: 3 }));
       await crash.outcome;
-      await until(() => !processIsAlive(agentPid), { reason: 'the agent to end', withinMs: 10_000 });
+      await until(() => !processIsAlive(agentPid), { reason: 'the agent to end', withinMs: 60_000 });
       await until(async () => (await session.instance())?.agentPid === null, {
         reason: 'the instance to have no agent',
-        withinMs: 10_000,
+        withinMs: 60_000,
       });
       const turn = await session.prompt('again');
       expect(await turn.outcome).toMatchObject({ kind: 'completed' });
@@ -246,7 +246,7 @@ describe('the end of a turn between re-tracking and the attachment of its stream
       await touch(home.path('go'));
       await until(async () => (await server.call('getTurn', { instanceId })).retained.length === 1, {
         reason: 'the turn to end while no stream is attached',
-        withinMs: 10_000,
+        withinMs: 60_000,
       });
       expect((await server.call('getInstance', { instanceId })).attached).toBe(false);
       expect((await second.host.turns.list('one'))[0]).toMatchObject({ turnId, state: 'running' });
@@ -259,7 +259,7 @@ describe('the end of a turn between re-tracking and the attachment of its stream
       });
       await until(async () => (await server.call('getTurn', { instanceId })).retained.length === 0, {
         reason: 'the outcome to be acknowledged',
-        withinMs: 10_000,
+        withinMs: 60_000,
       });
       expect(second.published.filter(({ name }) => name === 'turn.outcome')).toHaveLength(1);
       expect(await again.record()).toMatchObject({ state: 'waiting_for_input' });
@@ -393,7 +393,7 @@ describe('a host whose recovery reaches its deadline', () => {
           const error: unknown = await session.prompt('hello').catch((reason: unknown) => reason);
           return codeOf(error) === 'agent_unstoppable';
         },
-        { reason: 'the stop to fail over its budget', withinMs: 20_000 },
+        { reason: 'the stop to fail over its budget', withinMs: 60_000 },
       );
       await expect(session.prompt('hello')).rejects.toMatchObject({
         code: 'agent_unstoppable',

@@ -42,7 +42,7 @@ describe('with survival off, the default', () => {
         await first.prompt('one', script({ step: 'silence' }));
         await first.kill();
       }
-      await waitForExit(agentPid ?? 0, { withinMs: 20_000, reason: 'the agent to die with its backend' });
+      await waitForExit(agentPid ?? 0, { withinMs: 60_000, reason: 'the agent to die with its backend' });
       await using second = await Backend.ready(home, { survival: 'off' });
       const { rows, scopes } = await second.waitForReady();
       expect(rows).toEqual([{ sessionId: 'one', outcome: { kind: 'no_instance' } }]);

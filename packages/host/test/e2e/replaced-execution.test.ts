@@ -7,7 +7,7 @@ import { OpenHost } from '../fixtures/open-host.ts';
 import { touch } from '../fixtures/situations.ts';
 
 const LONG_MS = 120_000;
-const WITHIN = { withinMs: 20_000 };
+const WITHIN = { withinMs: 60_000 };
 
 /** A prompt that runs until the file is there. */
 function workUntil(home: TestHome, file: string): string {

@@ -85,7 +85,7 @@ describe('secrets', () => {
         await collectFiles(artefacts, home, 'in the end');
       } finally {
         if (processIsAlive(survivor.server)) process.kill(survivor.server, 'SIGTERM');
-        await waitForExit(survivor.server, { withinMs: 20_000, reason: 'the survivor' });
+        await waitForExit(survivor.server, { withinMs: 60_000, reason: 'the survivor' });
       }
 
       // What is looked for can be found: the agent's own words are in the ledger, its key is in its environment.
@@ -126,5 +126,5 @@ async function provokeErrors(backend: Backend, home: TestHome): Promise<void> {
 }
 
 async function serverPid(backend: Backend, home: TestHome): Promise<number> {
-  return await until(() => backend.serverPid(home), { reason: 'the server’s pid', withinMs: 5000 });
+  return await until(() => backend.serverPid(home), { reason: 'the server’s pid', withinMs: 60_000 });
 }

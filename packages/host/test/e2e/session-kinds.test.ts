@@ -71,7 +71,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       await backend.prompt(sessionId, script({ step: 'permission', title: 'Delete everything' }));
       await until(async () => (await backend.do('permissions', sessionId)).length > 0, {
         reason: 'the agent to ask',
-        withinMs: 10_000,
+        withinMs: 60_000,
       });
     },
     before: { ...RUNNING, permissions: 1 },
@@ -120,7 +120,7 @@ describe('what is said about sessions of every kind after the backend was killed
       await using home = await testHome('kinds-off');
       const agents = await kill(home, 'off');
       for (const pid of agents)
-        await waitForExit(pid, { withinMs: 20_000, reason: 'the agents of a bound server' });
+        await waitForExit(pid, { withinMs: 60_000, reason: 'the agents of a bound server' });
       await expectLost(home, 'off');
     },
     LONG_MS,
@@ -133,13 +133,13 @@ describe('what is said about sessions of every kind after the backend was killed
       const agents = await kill(home, 'on', async (backend) => {
         const server = await until(() => backend.serverPid(home), {
           reason: 'the server’s pid',
-          withinMs: 5000,
+          withinMs: 60_000,
         });
         await backend.kill();
         process.kill(server, 'SIGKILL');
-        await waitForExit(server, { withinMs: 10_000, reason: 'it was killed' });
+        await waitForExit(server, { withinMs: 60_000, reason: 'it was killed' });
       });
-      for (const pid of agents) await waitForExit(pid, { withinMs: 20_000, reason: 'their input ended' });
+      for (const pid of agents) await waitForExit(pid, { withinMs: 60_000, reason: 'their input ended' });
       await expectLost(home, 'on');
     },
     LONG_MS,

@@ -68,7 +68,7 @@ async function expectResumable(
   { providerSessionId, workspacePath }: Before,
   other: OtherServer,
 ): Promise<void> {
-  await waitForExit(other.agentPid, { withinMs: 10_000, reason: 'the agent to be stopped with its server' });
+  await waitForExit(other.agentPid, { withinMs: 60_000, reason: 'the agent to be stopped with its server' });
   expect(await backend.do('record', 'one')).toMatchObject({
     state: 'waiting_for_input',
     providerSessionId,

@@ -7,7 +7,7 @@ import { agentsIn } from '../fixtures/situations.ts';
 import { changeSecret, endSurvivor, leaveSurvivor } from '../fixtures/survivor.ts';
 
 const LONG_MS = 120_000;
-const ENDS = { withinMs: 20_000 };
+const ENDS = { withinMs: 60_000 };
 
 describe('a survivor that is found with survival switched off', () => {
   it(

@@ -31,7 +31,7 @@ describe('a backend that ends in mid-turn', () => {
       expect(chunkTexts(await second.allEvents('one'))).toEqual(numberedChunks(5));
       await second.close('stop');
       await waitForExit(agentPid ?? 0, {
-        withinMs: 10_000,
+        withinMs: 60_000,
         reason: 'the agent to be stopped with its server',
       });
     },
@@ -46,7 +46,7 @@ describe('a backend that ends in mid-turn', () => {
       await touch(home.path('go'));
       await until(() => existsSync(home.path('detached')), {
         reason: 'the agent to work while nobody is attached',
-        withinMs: 10_000,
+        withinMs: 60_000,
       });
 
       await using second = await Backend.ready(home);

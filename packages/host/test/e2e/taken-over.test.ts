@@ -30,7 +30,7 @@ describe('a backend whose control server another one has adopted', () => {
       // The closed streams tell it: the next renewal would be minutes away.
       await until(() => backend.published().filter(({ name }) => name === 'session.ended').length === 2, {
         reason: 'both sessions to be given up',
-        withinMs: 20_000,
+        withinMs: 60_000,
       });
       expect(backend.published().filter(({ name }) => name === 'ownership.lost')).toMatchObject([
         { scope: 'standalone', code: 'credential_superseded' },
@@ -46,7 +46,7 @@ describe('a backend whose control server another one has adopted', () => {
       await touch(home.path('go'));
       await until(async () => (await other.call('getTurn', { instanceId })).retained.length === 1, {
         reason: 'the turn to end',
-        withinMs: 20_000,
+        withinMs: 60_000,
       });
       for (const sessionId of ['one', 'two']) {
         await expect(backend.prompt(sessionId, 'still mine?')).rejects.toMatchObject({
@@ -68,7 +68,7 @@ describe('a backend whose control server another one has adopted', () => {
       await other.call('shutdown', {});
       await until(() => backend.serverPid(home) === undefined, {
         reason: 'the server to end',
-        withinMs: 20_000,
+        withinMs: 60_000,
       });
     },
     LONG_MS,

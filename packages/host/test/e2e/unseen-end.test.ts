@@ -32,7 +32,7 @@ describe('a turn that ends while no backend is there', () => {
       // What follows the end of a prompt follows this one as well, once.
       await until(() => second.completed().length > 0, {
         reason: 'the turn to be followed up',
-        withinMs: 10_000,
+        withinMs: 60_000,
       });
       expect(second.completed()).toEqual([{ sessionId: 'one', turnId, next: null }]);
       expect(second.published().filter(({ name }) => name === 'session.ready')).toMatchObject([
@@ -40,7 +40,7 @@ describe('a turn that ends while no backend is there', () => {
       ]);
       await until(async () => (await second.instance('one')).retainedOutcomes === 0, {
         reason: 'the outcome to be acknowledged',
-        withinMs: 10_000,
+        withinMs: 60_000,
       });
       await second.close('stop');
     },
@@ -65,7 +65,7 @@ describe('a turn that ends while no backend is there', () => {
       ]);
       await until(async () => (await third.instance('one')).retainedOutcomes === 0, {
         reason: 'the outcome to be acknowledged',
-        withinMs: 10_000,
+        withinMs: 60_000,
       });
       const further = await third.prompt('one', 'next');
       expect(await third.do('outcome', further)).toMatchObject({ kind: 'completed' });
@@ -96,11 +96,11 @@ describe('a permission that is asked for while no backend is there', () => {
         await first.kill();
       }
       await touch(home.path('go'));
-      await until(() => existsSync(home.path('asking')), { reason: 'the agent to ask', withinMs: 10_000 });
+      await until(() => existsSync(home.path('asking')), { reason: 'the agent to ask', withinMs: 60_000 });
       await using second = await Backend.ready(home);
       const request = await until(async () => (await second.do('permissions', 'one'))[0], {
         reason: 'the permission request to be listed',
-        withinMs: 10_000,
+        withinMs: 60_000,
       });
       await second.do('answer', { sessionId: 'one', requestId: request.requestId, optionId: 'allow' });
       expect(await second.do('outcome', turnId)).toMatchObject({ kind: 'completed' });

@@ -53,7 +53,7 @@ describe('a worktree', () => {
         expect((await backend.waitForReady()).scopes).toMatchObject([{ refusal: 'credential_unavailable' }]);
         expect(await repository.describe()).toEqual(before);
         process.kill(server, 'SIGTERM');
-        await waitForExit(server, { withinMs: 20_000, reason: 'it was told to stop' });
+        await waitForExit(server, { withinMs: 60_000, reason: 'it was told to stop' });
         expect(await backend.do('reconcile', null)).toMatchObject([{ sessionId: 'one', repaired: true }]);
       });
       expect(providerSessionId).toMatch(/^session-/);
@@ -119,7 +119,7 @@ async function prepare(home: TestHome, sessionIds: readonly string[]): Promise<P
 async function killedWithOne(home: TestHome, agents: Agents): Promise<number> {
   await using first = await Backend.ready(home, { agents });
   await first.create(home, 'one');
-  const server = await until(() => first.serverPid(home), { reason: 'the server’s pid', withinMs: 5000 });
+  const server = await until(() => first.serverPid(home), { reason: 'the server’s pid', withinMs: 60_000 });
   await first.kill();
   await changeSecret(home, 'not a secret');
   return server;

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CAPABILITIES } from '@holdfast/control-protocol';
 import { ControlClient } from '@holdfast/control-protocol/client';
 import type { AdoptionResult, Dial, OwnedControlServer, Ownership } from '@holdfast/executor-contract';
@@ -9,9 +9,6 @@ import { SCOPE, dialRecorded, installation, never, type Installation } from '../
 import { impostor } from '../fixtures/impostor.ts';
 import { runControlServer, type RunningServer } from '../fixtures/control-server.ts';
 import { proxyTo, type Proxy, type Treatment } from '../fixtures/proxy.ts';
-
-// Real processes on a machine that may be busy.
-jest.setTimeout(60_000);
 
 let place: Installation;
 let server: RunningServer;
@@ -50,7 +47,7 @@ async function adopted(result: Promise<AdoptionResult>): Promise<OwnedControlSer
 }
 
 function client(credential: string): ControlClient {
-  return new ControlClient({ endpoint: server.dialled.endpoint, credential, timeoutMs: 5000 });
+  return new ControlClient({ endpoint: server.dialled.endpoint, credential, timeoutMs: 60_000 });
 }
 
 describe('adoption', () => {
@@ -109,7 +106,7 @@ describe('adoption', () => {
   });
 
   it('does not accept the answer to another challenge [OWNERSHIP-001.10]', async () => {
-    const stranger = new ControlClient({ endpoint: server.dialled.endpoint, timeoutMs: 5000 });
+    const stranger = new ControlClient({ endpoint: server.dialled.endpoint, timeoutMs: 60_000 });
     const challenge = 'A'.repeat(43);
     await using peer = await impostor({
       '/api/v1/identity': await stranger.call('getIdentity', {}),

@@ -1,12 +1,9 @@
 import { readdir } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CAPABILITIES } from '@holdfast/control-protocol';
 import type { FreshServer } from '@holdfast/executor-contract';
 import { SCOPE, dialRecorded, installation, never, type Installation } from '../fixtures/backend.ts';
 import { runControlServer, type RunningServer } from '../fixtures/control-server.ts';
-
-// Real processes on a machine that may be busy.
-jest.setTimeout(60_000);
 
 let place: Installation;
 let server: RunningServer;

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CAPABILITIES } from '@holdfast/control-protocol';
 import type { FreshServer, OwnedControlServer, Ownership } from '@holdfast/executor-contract';
 import { ADOPTION_POINTS, type AdoptionPoint, type OwnershipOptions } from '../../src/index.ts';
@@ -7,9 +7,6 @@ import { keptCredentials, type Credentials } from '../fixtures/credentials.ts';
 import { manualClock } from '../fixtures/manual-clock.ts';
 import { serverHere, type ServerHere } from '../fixtures/server-here.ts';
 import { survivorRuntime } from '../fixtures/survivor-runtime.ts';
-
-// Many servers on a machine that may be busy.
-jest.setTimeout(60_000);
 
 /** What a backend is about when it dies. */
 type Undertaking = 'adopt' | 'stop_incompatible' | 'end_survivor' | 'bootstrap' | 'start_over' | 'shut_down';

@@ -1,4 +1,4 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Dial, FreshServer } from '@holdfast/executor-contract';
 import * as fc from 'fast-check';
 import { ADOPTION_POINTS, type AdoptionPoint } from '../../src/index.ts';
@@ -8,9 +8,6 @@ import { manualClock } from '../fixtures/manual-clock.ts';
 import { proxyTo, type Proxy, type Treatment } from '../fixtures/proxy.ts';
 import { serverHere, type ServerHere } from '../fixtures/server-here.ts';
 import { survivorRuntime, type SurvivorRuntime } from '../fixtures/survivor-runtime.ts';
-
-// Many servers on a machine that may be busy.
-jest.setTimeout(120_000);
 
 /** What happens to an installation: a backend comes and stays until the next one, or something breaks. */
 type Happening =

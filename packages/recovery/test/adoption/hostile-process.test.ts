@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Identity } from '@holdfast/control-protocol';
 import { ControlClient, type InputOf } from '@holdfast/control-protocol/client';
 import type { ControlServerRecord, FreshServer, RefusalReason } from '@holdfast/executor-contract';
@@ -7,9 +7,6 @@ import { MISCONDUCT, hostile, type Conduct, type Hostile } from '../fixtures/hos
 import { manualClock } from '../fixtures/manual-clock.ts';
 import { serverHere, type ServerHere } from '../fixtures/server-here.ts';
 import { survivorRuntime, type SurvivorRuntime } from '../fixtures/survivor-runtime.ts';
-
-// Each case waits out a read budget, on a machine that may be busy.
-jest.setTimeout(60_000);
 
 let place: Installation;
 let servers: ServerHere[];
@@ -43,7 +40,7 @@ async function startFresh(): Promise<FreshServer> {
 }
 
 function realServer(as: { readonly credential?: string } = {}): ControlClient {
-  return new ControlClient({ endpoint: real.endpoint, timeoutMs: 10_000, ...as });
+  return new ControlClient({ endpoint: real.endpoint, timeoutMs: 60_000, ...as });
 }
 
 /** A backend starts while this process has the recorded port. */

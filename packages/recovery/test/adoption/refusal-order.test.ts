@@ -1,13 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Identity } from '@holdfast/control-protocol';
 import { REFUSAL_REASONS, type RefusalReason } from '@holdfast/executor-contract';
 import { SCOPE, installation, never, type Installation } from '../fixtures/backend.ts';
 import { manualClock } from '../fixtures/manual-clock.ts';
 import { proxyTo, type Proxy, type Treatment } from '../fixtures/proxy.ts';
 import { serverHere, type ServerHere } from '../fixtures/server-here.ts';
-
-// Servers on a machine that may be busy.
-jest.setTimeout(60_000);
 
 let place: Installation;
 let server: ServerHere;

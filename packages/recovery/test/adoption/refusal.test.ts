@@ -1,12 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CAPABILITIES } from '@holdfast/control-protocol';
 import type { ControlServerRecord } from '@holdfast/executor-contract';
 import { freePort, garbageServer, hungServer } from '@holdfast/testbeds';
 import { SCOPE, dialRecorded, installation, never, type Installation } from '../fixtures/backend.ts';
 import { impostor } from '../fixtures/impostor.ts';
-
-// Real processes on a machine that may be busy.
-jest.setTimeout(60_000);
 
 const SERVER_ID = 'server-on-record';
 const IDENTITY = { serverId: SERVER_ID, capabilities: [...CAPABILITIES], unownedPeriodMs: 600_000 };

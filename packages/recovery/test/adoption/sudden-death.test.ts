@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Dial, FreshServer } from '@holdfast/executor-contract';
 import { startProgram } from '@holdfast/testbeds';
 import { ADOPTION_POINTS, type AdoptionPoint, type ControlServerRecords } from '../../src/index.ts';
@@ -11,9 +11,6 @@ import { manualClock } from '../fixtures/manual-clock.ts';
 import { proxyTo, type Proxy } from '../fixtures/proxy.ts';
 import { serverHere, type ServerHere } from '../fixtures/server-here.ts';
 import { survivorRuntime, type SurvivorRuntime } from '../fixtures/survivor-runtime.ts';
-
-// Real processes on a machine that may be busy.
-jest.setTimeout(60_000);
 
 let place: Installation;
 let credentials: Credentials;

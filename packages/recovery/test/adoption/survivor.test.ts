@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CAPABILITIES, Identity, OwnershipDetails } from '@holdfast/control-protocol';
 import type { Dial, FreshServer } from '@holdfast/executor-contract';
 import { freePort } from '@holdfast/testbeds';
@@ -8,9 +8,6 @@ import { manualClock } from '../fixtures/manual-clock.ts';
 import { proxyTo, type Proxy, type Treatment } from '../fixtures/proxy.ts';
 import { serverHere, type ServerHere } from '../fixtures/server-here.ts';
 import { survivorRuntime } from '../fixtures/survivor-runtime.ts';
-
-// Real processes on a machine that may be busy.
-jest.setTimeout(60_000);
 
 let place: Installation;
 

@@ -1,10 +1,8 @@
 import { join } from 'node:path';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { NestedTransactionError, openLedger, outcomeEffects, type Ledger } from '@holdfast/turn-ledger';
 import { runProgram, testHome } from '@holdfast/testbeds';
 import { aTurn, COMPLETED, ended, numbered, recordLiveSession, said } from '../recorded-session.ts';
-
-jest.setTimeout(30_000);
 
 describe('a ledger', () => {
   it('refuses to be used from inside its own transaction, which would never end', async () => {
@@ -45,7 +43,7 @@ describe('a ledger', () => {
     // No file of this process may grow beyond 512 KiB or 1 MiB, whatever the shell counts in.
     const limited = ['sh', '-c', 'ulimit -f 1024; exec "$@"', 'limited', process.execPath];
     const { stdout } = await runProgram([...limited, '--conditions=@holdfast/source', program, url], {
-      timeoutMs: 30_000,
+      timeoutMs: 60_000,
     });
     const [, stored, cursor, reason] = /^stored (\d+), cursor (\d+), (\w+)\n$/.exec(stdout) ?? [];
     expect(reason).toMatch(/^(disk_full|io_error)$/);

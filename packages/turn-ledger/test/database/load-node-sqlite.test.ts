@@ -19,7 +19,7 @@ describe('loading node:sqlite', () => {
       LOAD,
     ];
     const { exitCode, stderr } = await runProgram(program, {
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
       cwd: import.meta.dirname,
       env: { NODE_OPTIONS: undefined },
     });
@@ -38,7 +38,7 @@ describe('loading node:sqlite', () => {
       LOAD,
     ];
     const { exitCode, stderr } = await runProgram(program, {
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
       cwd: import.meta.dirname,
       env: { NODE_OPTIONS: undefined },
     });

@@ -1,6 +1,6 @@
 import { chmod, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { LedgerUnavailableError, LedgerUrlError, openLedger, type Ledger } from '@holdfast/turn-ledger';
 import { loadNodeSqlite } from '@holdfast/turn-ledger/node-sqlite';
 import { runProgram, testHome } from '@holdfast/testbeds';
@@ -8,8 +8,6 @@ import { openSqlite } from '../../src/database/sqlite/open-sqlite.ts';
 import { aSession, rejection } from '../recorded-session.ts';
 
 const { DatabaseSync } = loadNodeSqlite();
-
-jest.setTimeout(30_000);
 
 describe('opening a ledger', () => {
   it('keeps what was written, under a path and under a sqlite: url', async () => {
@@ -95,7 +93,7 @@ describe('a database that cannot be used', () => {
     await chmod(directory, directoryMode);
     const program = join(import.meta.dirname, '../fixtures/open-unprivileged.ts');
     const { stdout } = await runProgram([process.execPath, '--conditions=@holdfast/source', program, path], {
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
     });
     await chmod(directory, 0o755);
     expect(stdout).toBe(`${reason} ${path}\n`);
@@ -145,5 +143,5 @@ describe('a database that another process keeps locked', () => {
     expect(await ledger.tasks.list()).toEqual([]);
     expect(await ledger.tasks.ensure('patient')).toMatchObject({ taskId: 'patient' });
     await ledger.close();
-  }, 20_000);
+  });
 });

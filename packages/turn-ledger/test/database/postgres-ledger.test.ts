@@ -123,7 +123,7 @@ const APPLY = {
     const open = async (url: string): Promise<string> => {
       const program = join(import.meta.dirname, '../fixtures/open-without-pg.ts');
       const command = [process.execPath, '--conditions=@holdfast/source', program, url];
-      const { stdout } = await runProgram(command, { timeoutMs: 20_000, env: { NODE_OPTIONS: undefined } });
+      const { stdout } = await runProgram(command, { timeoutMs: 60_000, env: { NODE_OPTIONS: undefined } });
       return stdout;
     };
     expect(await open(':memory:')).toBe('opened 0\n');
@@ -195,7 +195,7 @@ const APPLY = {
       await other.query('commit');
       await other.end();
       expect(await applying).toMatchObject({ applied: true });
-    }, 30_000);
+    });
 
     it.each(['40001', '40P01'])('begins again after %s, and gives up after ten times', async (code) => {
       const url = await database.fresh();
@@ -223,7 +223,7 @@ const APPLY = {
         async () =>
           (await database.query(database.server.url, 'select pid from pg_locks where not granted')).length >=
           count,
-        { reason: 'the ledger to wait for a lock', withinMs: 10_000 },
+        { reason: 'the ledger to wait for a lock', withinMs: 60_000 },
       );
     }
   });

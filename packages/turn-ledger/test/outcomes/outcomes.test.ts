@@ -230,7 +230,7 @@ eachDatabase((database) => {
     await using one = await startProgram(command, { env: { NODE_OPTIONS: undefined } });
     await using other = await startProgram(command, { env: { NODE_OPTIONS: undefined } });
     const both = [one, other];
-    await Promise.all(both.map(async (caller) => await caller.nextLine('ready', { withinMs: 30_000 })));
+    await Promise.all(both.map(async (caller) => await caller.nextLine('ready', { withinMs: 60_000 })));
     for (const caller of both) caller.endInput();
     await Promise.all(both.map(async (caller) => await caller.exited));
     const applied = both.map((caller) => Number(caller.lines().at(-1)?.replace('applied ', '')));
@@ -238,7 +238,7 @@ eachDatabase((database) => {
     const turn = await ledger.turns.get('s-1');
     const sessionState = turn?.state === 'failed' ? 'failed' : 'waiting_for_input';
     expect(await ledger.sessions.get('s')).toMatchObject({ state: sessionState });
-  }, 60_000);
+  });
 
   it('is one transaction: when the task cannot follow, the turn has not ended', async () => {
     const url = await database.fresh();

@@ -96,7 +96,7 @@ export function describeGivingUp(makePlace: () => Promise<AgentPlace>): void {
         const launch = host.sessions.create(scene.session('one')).catch((error: unknown) => error);
         await until(() => scene.registry.requests(`/${AGENT}`).length > asked, {
           reason: 'npm to ask the registry again',
-          withinMs: 30_000,
+          withinMs: 60_000,
         });
         const session = await host.sessions.get('one');
         await session?.stop();

@@ -129,7 +129,7 @@ export function describeMending(makePlace: () => Promise<AgentPlace>): void {
         await promptOnce(session, script({ step: 'crash' }));
         await until(async () => (await session.instance())?.agentPid === null, {
           reason: 'the agent to be gone',
-          withinMs: 10_000,
+          withinMs: 60_000,
         });
         expect(scene.steps()).toEqual([]);
         expect(await promptOnce(session, 'still there?')).toMatchObject({ kind: 'completed' });

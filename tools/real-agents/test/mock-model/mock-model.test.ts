@@ -68,7 +68,7 @@ describe('an answer', () => {
 
   it('waits at a gate until it is opened', async () => {
     const answer = readAnswer(model, [user(modelScript([{ say: 'a' }, { gate: 'go' }, { say: 'b' }]))]);
-    await until(() => model.calls[0]?.state === 'at_gate', { reason: 'the gate', withinMs: 5_000 });
+    await until(() => model.calls[0]?.state === 'at_gate', { reason: 'the gate', withinMs: 60_000 });
     expect(model.calls[0]?.textsSent).toBe(1);
     model.openGate('another');
     model.openGate('go');
@@ -84,7 +84,7 @@ describe('an answer', () => {
       const response = await callModel(model, [user(modelScript([part]))], { signal: reading.signal });
       expect(response.status).toBe(200);
       reading.abort();
-      await until(() => model.calls[0]?.state === 'cut', { reason: 'the cut', withinMs: 5_000 });
+      await until(() => model.calls[0]?.state === 'cut', { reason: 'the cut', withinMs: 60_000 });
     },
   );
 
