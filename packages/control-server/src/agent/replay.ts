@@ -1,18 +1,9 @@
 import type { JsonObject } from '@holdfast/control-protocol';
 import { pause, type Clock } from '../ports/clock.ts';
+import { tellsOfConversation } from './update-meaning.ts';
 
 const QUIET_MS = 250;
 const LIMIT_MS = 10_000;
-
-/** The kinds of update that tell of a conversation; all others tell how things are now. */
-const CONVERSATION: ReadonlySet<unknown> = new Set([
-  'user_message_chunk',
-  'agent_message_chunk',
-  'agent_thought_chunk',
-  'tool_call',
-  'tool_call_update',
-  'plan',
-]);
 
 /**
  * The history that an agent tells again when it loads a conversation: it is no new output. It should come before the answer to the
@@ -51,7 +42,7 @@ export class Replay {
   /** Whether an update is history, in wire order. */
   takes(update: JsonObject): boolean {
     if (this.#state === 'none') return false;
-    if (this.#state === 'answered' && !CONVERSATION.has(update['sessionUpdate'])) return false;
+    if (this.#state === 'answered' && !tellsOfConversation(update)) return false;
     this.#updates += 1;
     return true;
   }

@@ -15,7 +15,10 @@ export type UpdateMeaning =
 
 type KnownUpdate = SessionUpdate['sessionUpdate'] | UnstableSessionUpdate['sessionUpdate'] | 'state_update';
 
-/** For each kind of update: the field that names its piece of work, `work` without one, or that it is none. */
+/**
+ * For each kind of update: the field that names its piece of work, `work` without one, or that it is none; `others` is what is said
+ * in the conversation by others than this agent.
+ */
 const MEANINGS = {
   // Words that the agent puts into the user's mouth, such as those of its own wake-up, begin its work.
   user_message_chunk: { workOn: 'messageId' },
@@ -36,25 +39,29 @@ const MEANINGS = {
   session_info_update: 'fact',
   usage_update: 'fact',
   notice: 'fact',
-  // Others than this agent are at work, or have said something.
-  subagent_update: 'fact',
-  session_message: 'fact',
-  session_message_chunk: 'fact',
-} as const satisfies Record<KnownUpdate, 'work' | 'state' | 'fact' | { readonly workOn: string }>;
+  subagent_update: 'others',
+  session_message: 'others',
+  session_message_chunk: 'others',
+} as const satisfies Record<KnownUpdate, 'work' | 'state' | 'fact' | 'others' | { readonly workOn: string }>;
 
-const BY_NAME: ReadonlyMap<string, (typeof MEANINGS)[KnownUpdate]> = new Map(Object.entries(MEANINGS));
+const BY_NAME: ReadonlyMap<unknown, (typeof MEANINGS)[KnownUpdate]> = new Map(Object.entries(MEANINGS));
 
 // Longer names are those of nobody who means well; they are not kept.
 const LONGEST_NAME = 256;
 
 /** What an update means. One of a kind that is not known is taken for a fact: it says nothing of work. */
 export function meaningOf(update: JsonObject): UpdateMeaning {
-  const { sessionUpdate } = update;
-  const meaning = typeof sessionUpdate === 'string' ? (BY_NAME.get(sessionUpdate) ?? 'fact') : 'fact';
-  if (meaning === 'fact') return { kind: 'fact' };
+  const meaning = BY_NAME.get(update['sessionUpdate']) ?? 'fact';
+  if (meaning === 'fact' || meaning === 'others') return { kind: 'fact' };
   if (meaning === 'work') return { kind: 'work', piece: null };
   if (meaning === 'state') return stateMeaning(update);
   return { kind: 'work', piece: pieceOf(update, meaning.workOn) };
+}
+
+/** Whether an update tells of the conversation, so that it is told again when that is loaded; all others tell how things are now. */
+export function tellsOfConversation(update: JsonObject): boolean {
+  const meaning = BY_NAME.get(update['sessionUpdate']) ?? 'fact';
+  return meaning !== 'fact' && meaning !== 'state';
 }
 
 /** The piece of work that a tool call is, such as the one of a permission request. */
