@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { Id, Timestamp } from '../identifiers/id.ts';
 import { JsonObject } from '../identifiers/json-object.ts';
 
-/** One answer that an agent offers. Choose by `kind`: ids differ between agents. */
-export const PermissionOption = z.object({
+/**
+ * One answer that an agent offers, its own object: what else it says of it is kept. Choose by `kind`: ids differ between agents.
+ */
+export const PermissionOption = z.looseObject({
   optionId: z.string().min(1),
   name: z.string(),
   /** `allow_once`, `allow_always`, `reject_once`, `reject_always`; agents may know more. */
@@ -20,5 +22,7 @@ export const PermissionRequest = z.object({
   /** The agent's own description of the tool call, untouched. */
   toolCall: JsonObject,
   options: z.array(PermissionOption),
+  /** The agent's own `_meta` of the request, untouched; left out where it gave none. */
+  _meta: JsonObject.optional(),
 });
 export type PermissionRequest = z.infer<typeof PermissionRequest>;

@@ -4,6 +4,7 @@ import {
   type ExcludedEvent,
   type JsonObject,
   type PermissionAnswer,
+  type PermissionRequest,
   type StartedAgent,
   type TurnOutcome,
 } from '@holdfast/control-protocol';
@@ -47,10 +48,12 @@ export function updateEvents(update: JsonObject): CoveredEvent[] {
 /** What an agent asks in a permission request, or undefined when it cannot be understood. */
 export function readPermission(
   params: unknown,
-): { readonly toolCall: JsonObject; readonly options: PermissionOption[] } | undefined {
+): Pick<PermissionRequest, 'toolCall' | 'options' | '_meta'> | undefined {
   if (!isJsonObject(params) || !isJsonObject(params['toolCall'])) return undefined;
+  const { toolCall, _meta } = params;
   const options = PermissionOption.array().safeParse(params['options']);
-  return options.success ? { toolCall: params['toolCall'], options: options.data } : undefined;
+  if (!options.success) return undefined;
+  return { toolCall, options: options.data, ...(isJsonObject(_meta) ? { _meta } : {}) };
 }
 
 /** The answer to a permission request as the agent expects it. */

@@ -2,20 +2,15 @@ import {
   ControlError,
   type PermissionAnswer,
   type PermissionCancelReason,
-  type PermissionOption,
   type PermissionRequest,
 } from '@holdfast/control-protocol';
-import type { JsonObject } from '@holdfast/control-protocol';
 import { JournalStoppedError, PublishWithdrawnError, type Journal } from '../journal/journal.ts';
 import { publishUnlessStopped } from '../journal/publish-unless-stopped.ts';
 import type { Clock } from '../ports/clock.ts';
 import { EMPTY_DESK, judgeAnswer, reduceDesk, type PermissionDesk } from './permission-desk.ts';
 
 /** A question as it came from the agent. `reply` sends the answer back; it is called exactly once. */
-export interface AskedPermission {
-  readonly turnId: string | null;
-  readonly toolCall: JsonObject;
-  readonly options: readonly PermissionOption[];
+export interface AskedPermission extends Omit<PermissionRequest, 'requestId' | 'requestedAt'> {
   readonly reply: (answer: PermissionAnswer) => void;
 }
 
@@ -58,10 +53,9 @@ export class Permissions {
    * and the cancellation is there instead.
    */
   async ask(asked: AskedPermission, onOpened: (requestId: string) => void): Promise<void> {
-    const { turnId, toolCall, options, reply } = asked;
+    const { reply, ...question } = asked;
     const requestId = this.#nextRequestId();
-    const requestedAt = this.#clock.wall().toISOString();
-    const permission = { requestId, turnId, requestedAt, toolCall, options: [...options] };
+    const permission = { requestId, requestedAt: this.#clock.wall().toISOString(), ...question };
     this.#desk = reduceDesk(this.#desk, { type: 'asked', permission });
     this.#replies.set(requestId, reply);
     onOpened(requestId);

@@ -32,6 +32,25 @@ describe('the start of an agent', () => {
     await expect(instance.start()).rejects.toMatchObject({ code: 'agent_already_running' });
   });
 
+  it('hands on whole what the agent offers, with what nobody here knows', async () => {
+    await using owned = await ownedServer();
+    const instance = await InstanceOf.create(owned);
+    const capabilities = { loadSession: true, telepathy: { range: [1, null] }, _meta: { a: {} } };
+    const offered = {
+      modes: { currentModeId: 'm', availableModes: [{ id: 'm', name: 'M', colour: 'red' }], _meta: {} },
+      models: { currentModelId: 'x', availableModels: [{ modelId: 'x', cost: { in: 0.5 } }], more: true },
+      configOptions: [{ id: 'o', type: 'dial', currentValue: 7, _meta: { step: 1 } }, { unheard: 'of' }],
+    };
+    const initialized = { protocolVersion: 1, agentCapabilities: capabilities };
+    const answers = [initialized, { sessionId: 's', ...offered }].map((result, id) =>
+      JSON.stringify({ jsonrpc: '2.0', id, result }),
+    );
+    const program = `for answer in "$@"; do read -r line; echo "$answer"; done; exec sleep 600`;
+    const { agent, session } = await instance.start({ command: ['sh', '-c', program, 'sh', ...answers] });
+    expect(agent.capabilities).toEqual(capabilities);
+    expect(session).toEqual({ providerSessionId: 's', ...offered });
+  });
+
   const FAILURES: ReadonlyArray<readonly [string, StartBehaviour, object]> = [
     [
       'exits at once',
