@@ -1,6 +1,7 @@
 import { MAX_FRAME_BYTES, type JsonObject } from '@holdfast/control-protocol';
 import {
   readAgentMessage,
+  type AskedId,
   type NoiseKind,
   type RpcAnswer,
   type RpcError,
@@ -38,7 +39,8 @@ export class AgentGoneError extends Error {
 /** Where what an agent says on its own goes, in wire order: nothing more is read until the promise settles. */
 export interface AgentInbox {
   readonly onNotification: (method: string, params: unknown) => Promise<void>;
-  readonly onRequest: (id: RpcId, method: string, params: unknown) => Promise<void>;
+  readonly onRequest: (id: AskedId, method: string, params: unknown) => Promise<void>;
+  readonly onWithdrawal: (id: AskedId) => Promise<void>;
   readonly onNoise: (noise: NoiseKind, bytes: number) => void;
 }
 
@@ -149,26 +151,25 @@ export class AcpConnection {
     this.#write({ method, params });
   }
 
-  respond(id: RpcId, result: JsonObject): void {
-    this.#write({ id, result });
+  respond(id: AskedId, result: JsonObject): void {
+    this.#reply(id, { result });
   }
 
   /** Answers a request, or refuses it where the agent leaves so much unread that the answer would only add to it. */
-  answer(id: RpcId, answer: RpcAnswer): void {
-    if (answer.kind === 'error') this.#write({ id, error: { ...answer.error } });
-    else if (this.#wire.untakenBytes() > MAX_UNTAKEN_BYTES) this.#write({ id, error: { ...UNTAKEN } });
-    else this.#write({ id, result: answer.result });
+  answer(id: AskedId, answer: RpcAnswer): void {
+    if (answer.kind === 'error') this.#reply(id, { error: answer.error });
+    else if (this.#wire.untakenBytes() > MAX_UNTAKEN_BYTES) this.#reply(id, { error: UNTAKEN });
+    else this.#reply(id, { result: answer.result });
   }
 
-  refuseMethod(id: RpcId, method: string): void {
-    this.#write({
-      id,
+  refuseMethod(id: AskedId, method: string): void {
+    this.#reply(id, {
       error: { code: RPC_ERROR.methodNotFound, message: `Method not found: ${method.slice(0, 200)}` },
     });
   }
 
-  refuseParams(id: RpcId, message: string): void {
-    this.#write({ id, error: { code: RPC_ERROR.invalidParams, message } });
+  refuseParams(id: AskedId, message: string): void {
+    this.#reply(id, { error: { code: RPC_ERROR.invalidParams, message } });
   }
 
   async #take(line: string, inbox: AgentInbox): Promise<void> {
@@ -181,6 +182,9 @@ export class AcpConnection {
       case 'request':
         assertFits(line, message.params);
         await inbox.onRequest(message.id, message.method, message.params);
+        return;
+      case 'withdrawal':
+        await inbox.onWithdrawal(message.id);
         return;
       case 'answer': {
         const pending = this.#pending.get(message.id);
@@ -199,6 +203,11 @@ export class AcpConnection {
 
   #write(message: JsonObject): void {
     this.#wire.writeLine(JSON.stringify({ jsonrpc: '2.0', ...message }));
+  }
+
+  #reply(id: AskedId, outcome: { readonly result: unknown } | { readonly error: RpcError }): void {
+    const withoutId = JSON.stringify({ jsonrpc: '2.0', ...outcome }).slice(0, -1);
+    this.#wire.writeLine(`${withoutId},"id":${id}}`);
   }
 }
 

@@ -5,7 +5,7 @@ import type { AskedPermission } from '../permissions/permissions.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AcpConnection, AgentInbox } from './acp-connection.ts';
 import { permissionResult, readPermission, updateEvents } from './acp-mapping.ts';
-import { isJsonObject, type NoiseKind, type RpcId } from './acp-message.ts';
+import { isJsonObject, type AskedId, type NoiseKind } from './acp-message.ts';
 import { FROM_AGENT } from './acp-methods.ts';
 import type { AgentListener } from './agent-listener.ts';
 import type { AgentSession } from './agent-session.ts';
@@ -25,7 +25,7 @@ export class Incoming implements AgentInbox {
   readonly #approval: StartAgent['approval'];
   readonly #noise: NoiseLog;
   /** The ids of open permission requests by the agent's own ids. */
-  readonly #permissions = new Map<RpcId, string>();
+  readonly #permissions = new Map<AskedId, string>();
 
   constructor(parts: {
     readonly connection: Answering;
@@ -50,19 +50,15 @@ export class Incoming implements AgentInbox {
       await this.session?.notice(update);
       return;
     }
-    if (method === FROM_AGENT.cancelRequest && isJsonObject(params)) {
-      const { requestId } = params;
-      const open =
-        typeof requestId === 'string' || typeof requestId === 'number'
-          ? this.#permissions.get(requestId)
-          : undefined;
-      if (open !== undefined) await this.#listener.permissionWithdrawn(open);
-      return;
-    }
     this.#noise.note('unknown_notification', method.length);
   }
 
-  async onRequest(id: RpcId, method: string, params: unknown): Promise<void> {
+  async onWithdrawal(id: AskedId): Promise<void> {
+    const open = this.#permissions.get(id);
+    if (open !== undefined) await this.#listener.permissionWithdrawn(open);
+  }
+
+  async onRequest(id: AskedId, method: string, params: unknown): Promise<void> {
     if (method === FROM_AGENT.requestPermission) await this.#permissionAsked(id, params);
     else if (isFileRequest(method))
       this.#connection.answer(id, await answerFileRequest(this.#listener.files, method, params));
@@ -73,7 +69,7 @@ export class Incoming implements AgentInbox {
     this.#noise.note(noise, bytes);
   }
 
-  async #permissionAsked(id: RpcId, params: unknown): Promise<void> {
+  async #permissionAsked(id: AskedId, params: unknown): Promise<void> {
     const asked = readPermission(params);
     if (asked === undefined) {
       this.#connection.refuseParams(id, 'A permission request needs a toolCall and a list of options.');

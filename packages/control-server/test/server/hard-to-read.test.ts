@@ -189,6 +189,77 @@ describe('what an agent asks', () => {
     },
   );
 
+  it('reaches the backend whole, with what nobody here knows', async () => {
+    await using owned = await ownedServer();
+    const instance = await InstanceOf.create(owned);
+    await instance.start();
+    await using stream = await instance.attach(0);
+    const asked = {
+      toolCall: {
+        toolCallId: 'call-1',
+        kind: 'dance',
+        content: [
+          { type: 'hologram', _meta: { a: null } },
+          { type: 'diff', path: '/x', newText: 'ü', more: 1 },
+        ],
+        rawInput: { command: ['ls'] },
+      },
+      options: [
+        { optionId: 'yes', name: 'Yes', kind: 'allow_once', hotkey: 'y', _meta: { style: { bold: true } } },
+        { optionId: 'edit', name: '', kind: 'edit_first', fields: [{ id: 1 }] },
+      ],
+      _meta: { 'agent.example/reason': ['because'] },
+    };
+    const request = {
+      jsonrpc: '2.0',
+      id: 'x',
+      method: 'session/request_permission',
+      params: { sessionId: 'any', ...asked },
+    };
+    await instance.prompt(1, { step: 'rawLine', line: JSON.stringify(request) }, { step: 'silence' });
+    const events = await readUntil(stream, isType('permission_requested'));
+    const { permissions } = await owned.client.call('listPermissions', { instanceId: instance.instanceId });
+    const { requestId, turnId, requestedAt, ...told } = permissions[0] ?? {};
+    expect(told).toEqual(asked);
+    expect(events.at(-1)?.event).toEqual({
+      type: 'permission_requested',
+      permission: { requestId, turnId, requestedAt, ...asked },
+    });
+  });
+
+  it('is answered under the very id it came with, also one that JavaScript has no number for', async () => {
+    await using owned = await ownedServer();
+    const instance = await InstanceOf.create(owned);
+    const command = ['sh', '-c', 'tee sent.jsonl | "$@"', 'sh', ...scriptedAgentCommand()];
+    await instance.start({ command, approval: 'allow' });
+    await using stream = await instance.attach(0);
+    const params = '{"toolCall":{"id":5},"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]}';
+    const ids = ['9007199254740993', '1.0', '-1e400', 'null', '"9007199254740993"'];
+    await instance.prompt(
+      1,
+      ...ids.map((id) => ({
+        step: 'rawLine' as const,
+        line: `{"jsonrpc":"2.0","id":${id},"method":"session/request_permission","params":${params}}`,
+      })),
+      { step: 'rawLine', line: '{"jsonrpc":"2.0","id":18446744073709551615,"method":"_vendor/sing"}' },
+      { step: 'rawLine', line: '{"jsonrpc":"2.0","id":0.10,"method":"fs/read_text_file","params":{}}' },
+    );
+    await readUntil(stream, isType('turn_ended'));
+    await owned.client.call('stopAgent', { instanceId: instance.instanceId });
+    const sent = (await readFile(owned.home.path('workspace', 'sent.jsonl'), 'utf8')).trim().split('\n');
+    const answers = sent.filter((json) => !json.includes('"method"'));
+    expect(answers.map((json) => /"id":(.*)\}$/.exec(json)?.[1])).toEqual([
+      ...ids,
+      '18446744073709551615',
+      '0.10',
+    ]);
+    expect(answers.map((json) => Object.keys(JSON.parse(json) as object)[1])).toEqual([
+      ...ids.map(() => 'result'),
+      'error',
+      'error',
+    ]);
+  });
+
   it('is granted by the first option whose kind allows, where everything is', async () => {
     await using owned = await ownedServer();
     const instance = await InstanceOf.create(owned);
