@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, lstat, readdir, rename, rmdir, unlink } from 'node:fs/promises';
+import { chmod, lstat, readdir, realpath, rename, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemCode } from '../ports/system-error.ts';
 import { lstatIfThere, unsafe } from './cache-root.ts';
@@ -32,9 +32,16 @@ export interface RemovalOptions {
   readonly nextId: () => string;
 }
 
+/** A directory turned out to be another place than the one it was listed as: another file system, or behind a link. */
+class ElsewhereError extends Error {
+  override readonly name = 'ElsewhereError';
+  readonly code = 'elsewhere';
+}
+
 /**
  * Removes one execution tree of a cache that `checkCacheRoot` gave, and nothing else. It is renamed first, so that a tree that is
- * half gone is never run. Symbolic links in it are removed and never followed. Rejects with `unsafe_cache_root`.
+ * half gone is never run. Symbolic links in it are removed and never followed, other file systems in it are left alone. Rejects
+ * with `unsafe_cache_root`.
  */
 export async function removeExecutionTree(
   cacheRoot: string,
@@ -82,11 +89,12 @@ async function deleteAside(trees: string, { signal, deadline }: RemovalOptions):
     }
   };
   await attempt(async () => {
+    const { dev } = await lstat(trees);
     for (const entry of await readdir(trees, { withFileTypes: true })) {
       const isAside = entry.isDirectory() && ASIDE.test(entry.name);
       if (isAside)
         await attempt(async () => {
-          await deleteTree(join(trees, entry.name), stop);
+          await deleteTree(join(trees, entry.name), dev, stop);
         });
     }
   });
@@ -97,10 +105,21 @@ async function deleteAside(trees: string, { signal, deadline }: RemovalOptions):
 const ROUNDS = 5;
 
 /** Deletes a directory with all that is in it. Node's own `rm` cannot be stopped on its way. */
-async function deleteTree(directory: string, stop: AbortSignal): Promise<void> {
+async function deleteTree(directory: string, device: number, stop: AbortSignal): Promise<void> {
   for (let round = 1; ; round += 1) {
     const found = await unlessGone(async () => await lstat(directory));
     if (found === undefined) return;
+    // Since it was listed something else may have taken its place.
+    if (!found.isDirectory()) {
+      await unlessGone(async () => {
+        await unlink(directory);
+      });
+      return;
+    }
+    const real = await unlessGone(async () => await realpath(directory));
+    if (found.dev !== device || (real !== undefined && real !== directory)) {
+      throw new ElsewhereError(`${directory} is not where it was.`);
+    }
     if ((found.mode & 0o700) !== 0o700)
       await unlessGone(async () => {
         await chmod(directory, 0o700);
@@ -109,7 +128,7 @@ async function deleteTree(directory: string, stop: AbortSignal): Promise<void> {
       []) {
       stop.throwIfAborted();
       const path = join(directory, entry.name);
-      if (entry.isDirectory()) await deleteTree(path, stop);
+      if (entry.isDirectory()) await deleteTree(path, device, stop);
       else
         await unlessGone(async () => {
           await unlink(path);

@@ -1,8 +1,18 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { lstatSync, readFileSync, readlinkSync, readdirSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  readFileSync,
+  readlinkSync,
+  readdirSync,
+  renameSync,
+  symlinkSync,
+} from 'node:fs';
 import { chmod, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { runProgram, testHome, type TestHome } from '@holdfast/testbeds';
 import { executionKey } from '../../src/npm-runtime/execution-key.ts';
@@ -62,6 +72,48 @@ async function plant(cache: string): Promise<string> {
   await symlink('../@acme/agent/cli.js', join(tree, 'node_modules', '.bin', 'agent'));
   return tree;
 }
+
+/** Whether this user may have mounts of its own. */
+const canMount = spawnSync('unshare', ['--mount', 'true']).status === 0;
+
+/** Removes the tree from a cache, in a process whose mounts are its own; gives what it came to in words. */
+async function removeWithMounts(cache: string, mounts: string): Promise<string> {
+  const program = fileURLToPath(new URL('../fixtures/remove-tree.ts', import.meta.url));
+  const removal = [process.execPath, '--conditions=@holdfast/source', program, cache, KEY];
+  const { stdout } = await runProgram(
+    ['unshare', '--mount', 'sh', '-ec', `${mounts}\n"$0" "$@"`, ...removal],
+    { cwd: cache, timeoutMs: 20_000 },
+  );
+  return stdout;
+}
+
+(canMount ? describe : describe.skip)('the removal where other file systems are mounted', () => {
+  it('leaves alone what is on another one', async () => {
+    await using home = await testHome('npm-tree');
+    const cache = await cacheOf(home);
+    const tree = await plant(cache);
+    const mounted = join(tree, 'node_modules', 'mounted');
+    await mkdir(mounted);
+    const mounts = `mount -t tmpfs tmpfs ${mounted}
+      touch ${mounted}/precious
+      trap 'ls _npx/.removed-by-holdfast-${KEY}-*/node_modules/mounted' EXIT`;
+    expect(await removeWithMounts(cache, mounts)).toBe('{"removed":true,"left":["elsewhere"]}precious\n');
+    expect(readdirSync(join(cache, '_npx'))).not.toContain(KEY);
+  });
+
+  it('refuses a tree that is a mount itself, and a cache that is only read', async () => {
+    await using home = await testHome('npm-tree');
+    const cache = await cacheOf(home);
+    const tree = await plant(cache);
+    const before = snapshot(home.root);
+    expect(await removeWithMounts(cache, `mount -t tmpfs tmpfs ${tree}`)).toMatch(
+      /cannot be moved \(EBUSY\)/,
+    );
+    const readOnly = `mount --bind ${cache} ${cache}\nmount -o remount,ro,bind ${cache}`;
+    expect(await removeWithMounts(cache, readOnly)).toMatch(/cannot be moved \(EROFS\)/);
+    expect(snapshot(home.root)).toEqual(before);
+  });
+});
 
 describe('the removal of an execution tree', () => {
   it.each([[[]], [['with spaces', 'and\nline ends']]])(
@@ -152,6 +204,30 @@ describe('the removal of an execution tree', () => {
     expect(await removal).toMatchObject({ removed: true });
     await remove(cache);
     expect(snapshot(home.root)).toEqual(before);
+  });
+
+  it('follows no link that takes the place of a directory meanwhile [RUNTIME-002.4]', async () => {
+    await using home = await testHome('npm-tree');
+    const cache = await cacheOf(home);
+    const tree = await plant(cache);
+    const packages = Array.from({ length: 20 }, (_, n) => `p${String(n)}`);
+    const files = Array.from({ length: 30 }, (_, n) => join('lib', `${String(n)}.js`));
+    for (const name of packages) for (const file of files) await write(join(tree, name, file), '');
+    for (const file of files) await write(home.path('elsewhere', file), 'kept');
+    const elsewhere = snapshot(home.path('elsewhere'));
+    const aside = join(cache, '_npx', `.removed-by-holdfast-${KEY}-${'b'.repeat(32)}`);
+    const removal = remove(cache, { nextId: () => 'b'.repeat(32) });
+    const left = (): string[] => packages.filter((name) => existsSync(join(aside, name)));
+    // By then all of them are listed as directories.
+    while (!existsSync(aside) || left().length === packages.length) await setImmediate();
+    const swapped = left();
+    expect(swapped.length).toBeGreaterThan(2);
+    for (const name of swapped) {
+      renameSync(join(aside, name), home.path(`moved-${name}`));
+      symlinkSync(home.path('elsewhere'), join(aside, name));
+    }
+    expect(await removal).toMatchObject({ removed: true });
+    expect(snapshot(home.path('elsewhere'))).toEqual(elsewhere);
   });
 
   it('may happen twice at once', async () => {
