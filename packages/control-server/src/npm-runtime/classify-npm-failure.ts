@@ -109,7 +109,8 @@ function brokenTree(report: NpmReport, spec: string, exit: Exit): NpmFailureClas
   return isConfigBroken ? 'npm_broken_tree' : undefined;
 }
 
-const SHELL_NOT_FOUND = /^(?:\S*\/)?(?:ba|da|z|k)?sh: (?:line )?(?:\d+: )?[^\s:]+: (?:command )?not found$/;
+// In any language. Line 0 is about a script that the shell itself was to read.
+const SHELL_NOT_FOUND = /^(?:\S*\/)?(?:ba|da|z|k)?sh: (?!0: )(?:[^:]*\d: )?[^\s:]+ ?: [^:]+$/;
 
 function isWithinTree(text: string, spec: string): boolean {
   return text.includes(`/_npx/${executionKey(spec)}/`);

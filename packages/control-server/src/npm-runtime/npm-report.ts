@@ -8,7 +8,7 @@ export interface NpmReport {
   readonly errors: readonly string[];
   /** Its warnings and notices, without the head `npm`. */
   readonly remarks: readonly string[];
-  /** Lines that are not npm's. */
+  /** Lines that are neither npm's nor Node's own. */
   readonly others: readonly string[];
   /** Whether something else was written after npm's error began. */
   readonly goesOn: boolean;
@@ -18,6 +18,19 @@ export interface NpmReport {
 const ERROR_LINE = /^npm (?:error|ERR!)(?: (.*))?$/;
 const REMARK_LINE = /^npm (\S.*)$/;
 const CODE_LINE = /^code ([A-Z][A-Z0-9_]*)$/;
+
+/**
+ * What Node itself writes, by its settings and in any moment, whatever it runs: process warnings, complaints about the
+ * certificates of the environment, and the inspector's remarks.
+ */
+const NODE_LINES = [
+  /^\(node:\d+\) (?:\[\w+\] )?\w*Warning: /,
+  /^\(Use `\S+ --trace-[a-z-]+ \.\.\.` to show where the warning was created\)$/,
+  /^Warning: Ignoring extra certs from `/,
+  /^Debugger (?:listening on ws:|ending on ws:|attached\.$)/,
+  /^(?:For help, see: https:\/\/nodejs\.org\/|Waiting for the debugger to disconnect\.\.\.$)/,
+  /^Starting inspector on \S+ failed: /,
+];
 
 /** Reads the lines of a process's stderr. */
 export function readNpmReport(lines: readonly string[]): NpmReport {
@@ -37,7 +50,7 @@ export function readNpmReport(lines: readonly string[]): NpmReport {
       errors.push(text);
     } else if (remark !== null) {
       remarks.push(remark[1] ?? '');
-    } else if (line !== '') {
+    } else if (line !== '' && !NODE_LINES.some((own) => own.test(line))) {
       others.push(line);
       goesOn ||= errors.length > 0;
     }

@@ -32,6 +32,16 @@ function classOf(text: string, facts: Partial<FailedNpmStart> = {}): NpmFailureC
   });
 }
 
+const NODE_SAYS = [
+  'Warning: Ignoring extra certs from `/etc/ca.pem`, load failed: error:80000002:system library::No such file or directory',
+  '(node:17556) [DEP0060] DeprecationWarning: The `util._extend` API is deprecated. Please use Object.assign() instead.',
+  '(node:7) ExperimentalWarning: Type Stripping is an experimental feature and might change at any time\n(Use `node --trace-warnings ...` to show where the warning was created)',
+  "(node:9) Warning: Setting the NODE_TLS_REJECT_UNAUTHORIZED environment variable to '0' makes TLS connections insecure.",
+  'Debugger listening on ws://127.0.0.1:9229/33b83f83\nFor help, see: https://nodejs.org/en/docs/inspector',
+  'Debugger attached.\nWaiting for the debugger to disconnect...\nDebugger ending on ws://127.0.0.1:9229/33b83f83',
+  'Starting inspector on 127.0.0.1:9229 failed: address already in use',
+];
+
 describe('what npm really wrote', () => {
   it('is all in the index', () => {
     const files = readdirSync(FIXTURES).filter((name) => name.endsWith('.txt'));
@@ -47,6 +57,18 @@ describe('what npm really wrote', () => {
     ).toBe(expected);
     const coloured = textOf(file).replaceAll(/^npm (\w+)/gm, '\u001b[1mnpm\u001b[22m \u001b[31m$1\u001b[39m');
     expect(classOf(coloured, facts)).toBe(expected);
+  });
+
+  // What Node itself adds, by the settings of the environment: before the rest, within it or after it.
+  it.each(index)('$file is $class, whatever Node itself has to say', ({ file, asked, exitCode, ...rest }) => {
+    const facts = { spec: asked, exit: { code: exitCode, signal: null } };
+    const lines = textOf(file).split('\n');
+    for (const said of NODE_SAYS) {
+      for (const at of [0, 1, Math.ceil(lines.length / 2), lines.length - 1]) {
+        const text = lines.toSpliced(at, 0, said).join('\n');
+        expect([said, at, classOf(text, facts)]).toEqual([said, at, rest.class]);
+      }
+    }
   });
 
   it.each(index)('$file explains nothing once the agent has answered', ({ file, asked, exitCode }) => {
@@ -84,6 +106,7 @@ describe('the evidence of stale metadata', () => {
     ['lines that are not npm’s own', STALE.replaceAll('npm error', 'agent: npm error'), 'unexplained_exit'],
     ['lines that are quoted', STALE.replaceAll(/^npm/gm, '> npm'), 'unexplained_exit'],
     ['lines without a head', STALE.replaceAll('npm error ', ''), 'unexplained_exit'],
+    ['an agent that warns', `${STALE}\nWarning: the agent gives up.\n`, 'unexplained_exit'],
     ['an agent that goes on', `${STALE}\nThe agent gives up.\n`, 'unexplained_exit'],
     ['an error after it', `${STALE}npm error code ETARGET\n`, 'unexplained_exit'],
     ['two errors', `${STALE}${STALE}`, 'unexplained_exit'],
@@ -151,6 +174,12 @@ describe('other evidence', () => {
     ['sh: 1: agent: not found', 1, 'unexplained_exit'],
     ['/bin/sh: agent: command not found', 127, 'npm_broken_tree'],
     ['sh: line 1: agent: command not found', 127, 'npm_broken_tree'],
+    ['sh: Zeile 1: agent: Kommando nicht gefunden.', 127, 'npm_broken_tree'],
+    ['sh: ligne 1: agent : commande introuvable', 127, 'npm_broken_tree'],
+    ['sh: 行 1: agent: 未找到命令', 127, 'npm_broken_tree'],
+    ['zsh:1: command not found: agent', 127, 'unexplained_exit'],
+    ['sh: 0: cannot open agent: No such file', 127, 'unexplained_exit'],
+    ['/srv/agent.sh: line 3: tool: command not found', 127, 'unexplained_exit'],
     ['env: ‘node’: No such file or directory', 127, 'unexplained_exit'],
     ['Error: Invalid package config /srv/app/package.json.', 1, 'unexplained_exit'],
   ] as const)('%j with exit code %i is %s', (text, code, expected) => {
