@@ -11,10 +11,10 @@ export function npmRuntimeCommand(
   return ['npx', '--yes', preference, packageSpec, ...agentArgs];
 }
 
-/** Whether a command is the one of {@link npmRuntimeCommand} for this package, with either preference. */
-export function isNpmRuntimeCommand(command: readonly string[], packageSpec: string): boolean {
+/** The preference with which a command is the one of {@link npmRuntimeCommand} for this package; undefined for any other command. */
+export function npmPreferenceOf(command: readonly string[], packageSpec: string): NpmPreference | undefined {
   const agentArgs = command.slice(4);
-  return NPM_PREFERENCES.some((preference) => {
+  return NPM_PREFERENCES.find((preference) => {
     const expected = npmRuntimeCommand(packageSpec, agentArgs, preference);
     return expected.length === command.length && expected.every((part, index) => part === command[index]);
   });

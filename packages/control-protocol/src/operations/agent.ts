@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AgentExit } from '../errors/control-error.ts';
 import { JsonObject } from '../identifiers/json-object.ts';
-import { isNpmRuntimeCommand } from '../npm-runtime/command.ts';
+import { npmPreferenceOf } from '../npm-runtime/command.ts';
 import { PackageSpec } from '../npm-runtime/package-spec.ts';
 import { InstanceParams } from './instances.ts';
 import { operation } from './operation.ts';
@@ -43,7 +43,8 @@ const StartFields = z.strictObject({
 
 /** How to start an agent and open its provider session. */
 export const StartAgent = StartFields.superRefine(({ command, npmRuntime }, context) => {
-  if (npmRuntime === undefined || isNpmRuntimeCommand(command, npmRuntime.packageSpec)) return;
+  if (npmRuntime === undefined) return;
+  if (npmPreferenceOf(command, npmRuntime.packageSpec) !== undefined) return;
   context.addIssue({
     code: 'custom',
     path: ['command'],

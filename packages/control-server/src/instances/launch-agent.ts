@@ -1,4 +1,4 @@
-import type { CreateInstance, StartAgent } from '@holdfast/control-protocol';
+import { npmPreferenceOf, type CreateInstance, type StartAgent } from '@holdfast/control-protocol';
 import { agentEnvironment } from '../agent/agent-environment.ts';
 import type { AgentOptions } from '../agent/agent.ts';
 import type { ProgramPlace } from '../npm-runtime/npm-runtimes.ts';
@@ -43,7 +43,13 @@ export async function launchAgent(
     );
   if (start.npmRuntime === undefined) return await run({ cwd, environment });
   const { packageSpec } = start.npmRuntime;
-  return await attemptNpmStart(surroundings, { instanceId, packageSpec, environment, signal, stderr }, run);
+  const preference = npmPreferenceOf(start.command, packageSpec);
+  if (preference === undefined) throw new TypeError(`the command is not one that runs ${packageSpec}`);
+  return await attemptNpmStart(
+    surroundings,
+    { instanceId, packageSpec, environment, preference, signal, stderr },
+    run,
+  );
 }
 
 /** The environment of an instance's agents. */

@@ -2,7 +2,7 @@ import { AgentExit, ControlError, NPM_FAILURE_ADVICE } from '@holdfast/control-p
 import type { StderrTail } from '../agent/stderr-tail.ts';
 import { classifyNpmFailure } from '../npm-runtime/classify-npm-failure.ts';
 import { executionKey } from '../npm-runtime/execution-key.ts';
-import type { ProgramPlace, RuntimeRequest } from '../npm-runtime/npm-runtimes.ts';
+import type { ProgramPlace, RuntimeStart } from '../npm-runtime/npm-runtimes.ts';
 import type { ReadyAgent } from './start-agent.ts';
 import { startFailure } from './start-failure.ts';
 import type { InstanceSurroundings } from './surroundings.ts';
@@ -10,7 +10,7 @@ import type { InstanceSurroundings } from './surroundings.ts';
 /** An attempt to start an agent that npm runs; when it fails, the details of the error say of what npm failed. */
 export async function attemptNpmStart(
   { npmRuntimes, log }: Pick<InstanceSurroundings, 'npmRuntimes' | 'log'>,
-  request: RuntimeRequest & { readonly stderr: StderrTail },
+  request: RuntimeStart & { readonly stderr: StderrTail },
   attempt: (place: ProgramPlace) => Promise<ReadyAgent>,
 ): Promise<ReadyAgent> {
   try {

@@ -1,3 +1,5 @@
+import { npmSetting } from './npm-setting.ts';
+
 /**
  * What npm is told about the registry unless the agent's environment says so itself: one more try, and two minutes for each, so
  * that npm fails with a reason before the time for a start is over. With npm's own values a registry that is down costs more than a
@@ -12,7 +14,7 @@ const LIMITS = [
 
 /** The environment for npm, with the limits in it that are not set there. */
 export function withFetchLimits(environment: Readonly<Record<string, string>>): Record<string, string> {
-  const given = new Set(Object.entries(environment).flatMap(([name, value]) => npmKey(name, value)));
+  const given = new Set(Object.entries(environment).map(([name, value]) => npmSetting(name, value)));
   const added = LIMITS.filter((group) => Object.keys(group).every((key) => !given.has(key)));
   return {
     ...environment,
@@ -22,11 +24,4 @@ export function withFetchLimits(environment: Readonly<Record<string, string>>): 
       ),
     ),
   };
-}
-
-/** The npm setting that a variable is, by npm's own rule; an empty value is none. */
-function npmKey(name: string, value: string): string[] {
-  const key = /^npm_config_(.+)$/i.exec(name)?.[1];
-  if (key === undefined || value === '') return [];
-  return [key.replaceAll(/(?!^)_/g, '-').toLowerCase()];
 }

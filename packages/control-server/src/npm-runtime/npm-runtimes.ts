@@ -1,10 +1,11 @@
 import { userInfo } from 'node:os';
-import { ControlError, type RepairedRuntime } from '@holdfast/control-protocol';
+import { ControlError, type NpmPreference, type RepairedRuntime } from '@holdfast/control-protocol';
 import type { Log } from '../diagnostics/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import { askNpmForCache } from './ask-for-cache.ts';
 import { checkCacheRoot } from './cache-root.ts';
 import { ColdStarts } from './cold-starts.ts';
+import { withPreference, withoutOtherCommands } from './command-in-force.ts';
 import { executionKey } from './execution-key.ts';
 import { isInstalled, removeExecutionTree, type Removal } from './execution-tree.ts';
 import { withFetchLimits } from './fetch-limits.ts';
@@ -18,6 +19,12 @@ export interface RuntimeRequest {
   /** The agent's. */
   readonly environment: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+}
+
+/** A package that is to be started. */
+export interface RuntimeStart extends RuntimeRequest {
+  /** That of its command. */
+  readonly preference: NpmPreference;
 }
 
 /** Where and how the program of a start is run. */
@@ -63,10 +70,10 @@ export class NpmRuntimes {
    * {@link NpmRuntimes.left} is called, or the attempt fails. Rejects with the reason of the signal while it waits.
    */
   async start<Started>(
-    request: RuntimeRequest,
+    request: RuntimeStart,
     attempt: (place: ProgramPlace) => Promise<Started>,
   ): Promise<Started> {
-    const { instanceId, packageSpec, environment, signal } = request;
+    const { instanceId, packageSpec, environment, preference, signal } = request;
     const key = executionKey(packageSpec);
     let root: Promise<string | null> | undefined;
     const over = await this.#coldStarts.enter({
@@ -83,7 +90,10 @@ export class NpmRuntimes {
         this.#uses.set(instanceId, { key, environment });
       });
       prepareNeutralDirectory(this.#directory);
-      return await attempt({ cwd: this.#directory, environment: withFetchLimits(environment) });
+      return await attempt({
+        cwd: this.#directory,
+        environment: withPreference(withoutOtherCommands(withFetchLimits(environment)), preference),
+      });
     } catch (error) {
       this.#uses.delete(instanceId);
       throw error;
@@ -161,7 +171,7 @@ export class NpmRuntimes {
     prepareNeutralDirectory(this.#directory);
     const answer = await askNpmForCache({
       directory: this.#directory,
-      environment,
+      environment: withoutOtherCommands(environment),
       clock: this.#clock,
       signal,
     });

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { testHome, until } from '@holdfast/testbeds';
 import { createLog } from '../../src/diagnostics/log.ts';
-import { NpmRuntimes, type RuntimeRequest } from '../../src/npm-runtime/npm-runtimes.ts';
+import { NpmRuntimes, type RuntimeStart } from '../../src/npm-runtime/npm-runtimes.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { insteadOfNpm, running } from '../support/npm-world.ts';
 
@@ -16,10 +16,11 @@ it('holds back the starts of a package while its copy is removed, and those alon
     nextId: () => randomBytes(16).toString('hex'),
   });
   const stop = new AbortController();
-  const request = (packageSpec: string, signal: AbortSignal): RuntimeRequest => ({
+  const request = (packageSpec: string, signal: AbortSignal): RuntimeStart => ({
     instanceId: 'one',
     packageSpec,
     environment: {},
+    preference: '--prefer-offline',
     signal,
   });
   const PATH = await insteadOfNpm(home.path('bin'), 'sleep 300.75');
