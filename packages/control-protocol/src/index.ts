@@ -27,7 +27,7 @@ export { EVENT_RETENTION, type CoveredEvent, type ExcludedEvent } from './events
 export { Id, Milliseconds, PromptGeneration, SequenceNumber, Timestamp } from './identifiers/id.ts';
 export { JsonObject } from './identifiers/json-object.ts';
 export { npmPreferenceOf, npmRuntimeCommand, type NpmPreference } from './npm-runtime/command.ts';
-export { NPM_FAILURE_ADVICE, NpmFailureClass, NpmStartFailure } from './npm-runtime/failure.ts';
+export { NpmFailureClass, NpmStartFailure, npmFailureAdvice } from './npm-runtime/failure.ts';
 export {
   PACKAGE_SPEC_EXPECTED,
   PackageSpec,

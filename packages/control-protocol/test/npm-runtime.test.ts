@@ -2,12 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import {
   CAPABILITIES,
-  NPM_FAILURE_ADVICE,
   NPM_RUNTIME_CAPABILITY,
   NpmFailureClass,
   REQUIRED_CAPABILITIES,
   StartAgent,
   missingCapabilities,
+  npmFailureAdvice,
   npmRuntimeCommand,
   parsePackageSpec,
   requestIssues,
@@ -130,8 +130,10 @@ describe('the start of an agent that npm runs', () => {
 });
 
 it('has one line of advice for each class of failure', () => {
-  expect(Object.keys(NPM_FAILURE_ADVICE)).toEqual(NpmFailureClass.options);
-  for (const advice of Object.values(NPM_FAILURE_ADVICE)) expect(advice).toMatch(/^\S[^\n]{20,}[a-z)]\.$/);
+  for (const stderrClass of NpmFailureClass.options) {
+    expect(npmFailureAdvice(stderrClass, '0123456789abcdef')).toMatch(/^\S[^\n<>]{20,}[a-z)]\.$/);
+  }
+  expect(npmFailureAdvice('npm_broken_tree', '0123456789abcdef')).toContain('_npx/0123456789abcdef');
 });
 
 it('offers npm runtimes without asking every server for them', () => {

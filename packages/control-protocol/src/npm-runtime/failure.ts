@@ -21,8 +21,10 @@ export const NpmFailureClass = z.enum([
 ]);
 export type NpmFailureClass = z.infer<typeof NpmFailureClass>;
 
-/** One line for each class: what happened and what the user can do. Fixed texts, so nothing that npm wrote is in them. */
-export const NPM_FAILURE_ADVICE: Readonly<Record<NpmFailureClass, string>> = {
+/** Stands for the name of the directory in which npm has its copy of the package. */
+const KEY = '<key>';
+
+const ADVICE: Readonly<Record<NpmFailureClass, string>> = {
   npm_stale_metadata:
     'npm knows no such version of the agent’s package: check that the version is published, then try again.',
   npm_release_policy:
@@ -38,8 +40,7 @@ export const NPM_FAILURE_ADVICE: Readonly<Record<NpmFailureClass, string>> = {
   npm_integrity:
     'What the registry sent does not match its checksum: try again, and if that fails look at the registry or the proxy before it.',
   npm_contention: 'Another npm was at work on the same package: try again once it is done.',
-  npm_broken_tree:
-    'The installed copy of the agent’s package is damaged: remove it from the _npx directory of the npm cache, then try again.',
+  npm_broken_tree: `The installed copy of the agent’s package is damaged: remove _npx/${KEY} from the npm cache where the agent runs, then try again.`,
   npm_filesystem:
     'npm could not write to its cache: check free space, and who owns the npm cache of the user that runs agents.',
   npm_unsupported: 'The agent’s package does not support this platform or this version of Node.js or npm.',
@@ -47,11 +48,19 @@ export const NPM_FAILURE_ADVICE: Readonly<Record<NpmFailureClass, string>> = {
   npm_scripts_blocked:
     'npm blocked an install script that the agent’s package needs: allow its scripts in the npm configuration.',
   unexplained_exit:
-    'The agent ended before it was ready, and npm gave no reason: look at the agent’s stderr.',
-  none: 'npm reported no failure: look at the agent’s own error and its stderr.',
+    'The agent ended before it was ready, and npm gave no reason: look at the agent’s stderr; where that is empty, a script of the package failed while it was installed, or npm is told to be silent (loglevel).',
+  none: 'npm reported no failure: look at the agent’s own error and its stderr; where npx cannot be run, or is not done in time, check that npm works and reaches its registry where the agent runs.',
 };
 
-/** The details of `agent_start_failed` for an agent that npm was to run. */
+/**
+ * One line of what happened and what the user can do. A fixed text for each class, so nothing that npm wrote is in it; the key is
+ * npm's for the package, see `RepairedRuntime`.
+ */
+export function npmFailureAdvice(stderrClass: NpmFailureClass, executionKey: string): string {
+  return ADVICE[stderrClass].replace(KEY, executionKey);
+}
+
+/** The details of `agent_start_failed` and of `agent_timeout` for an agent that npm was to run. */
 export const NpmStartFailure = z.object({
   phase: AgentStartPhase,
   exit: AgentExit.nullable(),

@@ -1,4 +1,4 @@
-import { AgentExit, ControlError, NPM_FAILURE_ADVICE } from '@holdfast/control-protocol';
+import { AgentExit, ControlError, npmFailureAdvice } from '@holdfast/control-protocol';
 import type { StderrTail } from '../agent/stderr-tail.ts';
 import { classifyNpmFailure } from '../npm-runtime/classify-npm-failure.ts';
 import { executionKey } from '../npm-runtime/execution-key.ts';
@@ -17,8 +17,10 @@ export async function attemptNpmStart(
     return await npmRuntimes.start(request, attempt);
   } catch (error) {
     const failure = error instanceof ControlError ? error : startFailure(error, 'spawn', null);
-    if (failure.code !== 'agent_start_failed') throw failure;
+    // One that took too long is stopped and has no class, but npm may be what it waited for.
+    if (failure.code !== 'agent_start_failed' && failure.code !== 'agent_timeout') throw failure;
     const { instanceId, packageSpec, stderr } = request;
+    const key = executionKey(packageSpec);
     const { phase } = failure.details ?? {};
     const exit = AgentExit.safeParse(failure.details?.['exit']);
     const stderrClass = classifyNpmFailure({
@@ -27,14 +29,12 @@ export async function attemptNpmStart(
       exit: exit.success ? exit.data : null,
       initialized: phase !== 'spawn' && phase !== 'initialize',
     });
-    log.info(
-      { instanceId, executionKey: executionKey(packageSpec), stderrClass },
-      'an agent that npm runs did not start',
-    );
+    log.info({ instanceId, executionKey: key, stderrClass }, 'an agent that npm runs did not start');
     throw new ControlError(failure.code, failure.message, {
+      exit: null,
       ...failure.details,
       stderrClass,
-      advice: NPM_FAILURE_ADVICE[stderrClass],
+      advice: npmFailureAdvice(stderrClass, key),
     });
   }
 }

@@ -162,6 +162,19 @@ describe('an agent that npm runs', () => {
       code: 'agent_start_failed',
       details: { phase: 'session', stderrClass: 'none', agentError: { code: -32_603 } },
     });
+    world.registry.mood = 'silent';
+    const waiting = await world.instance();
+    await expect(
+      waiting.start({ ...npmStart('1.0.1', '--prefer-online'), startBudgetMs: 3000 }),
+    ).rejects.toMatchObject({
+      code: 'agent_timeout',
+      details: {
+        phase: 'initialize',
+        exit: null,
+        stderrClass: 'none',
+        advice: expect.stringContaining('reaches its registry'),
+      },
+    });
   });
 
   it('waits while another instance installs the same package, and no longer than that one is there', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { NPM_FAILURE_ADVICE, type NpmFailureClass } from '@holdfast/control-protocol';
+import { npmFailureAdvice, type NpmFailureClass } from '@holdfast/control-protocol';
 import { AGENT, agentPackage } from '../agent-package.ts';
 import type { AgentPlace } from '../agent-place.ts';
 import { executionKey, removeThere } from '../npm-cache.ts';
@@ -46,6 +46,15 @@ const FAILURES: readonly Failure[] = [
     arrange: async ({ registry }) => {
       registry.mood = 'reset';
       return await Promise.resolve({});
+    },
+  },
+  {
+    what: 'a registry that never answers',
+    stderrClass: 'npm_network',
+    retryable: true,
+    arrange: async ({ registry }) => {
+      registry.mood = 'silent';
+      return await Promise.resolve({ npm_config_fetch_timeout: '1000' });
     },
   },
   {
@@ -108,7 +117,7 @@ export function describeFailures(makePlace: () => Promise<AgentPlace>): void {
           code: 'agent_start_failed',
           phase: 'initialize',
           stderrClass,
-          advice: NPM_FAILURE_ADVICE[stderrClass],
+          advice: npmFailureAdvice(stderrClass, executionKey(SPEC)),
           retryable,
           repair: null,
         });
