@@ -11,7 +11,7 @@ export interface AgentPlace extends AsyncDisposable {
   readonly workspace: string;
   /** A directory there for what agents and npm leave behind. */
   readonly root: string;
-  /** The address of this machine on which a registry is to listen, and the one under which it is reached from there. */
+  /** The address of this machine on which a registry, and what agents take for a proxy, is to listen, and the one under which it is reached from there. */
   readonly registryHost: { readonly listen: string; readonly reach: string };
   /** Runs a program there to its end, with the environment that agents get and this over it. */
   run(command: readonly string[], environment: Readonly<Record<string, string>>): Promise<ProgramResult>;

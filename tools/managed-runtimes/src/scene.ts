@@ -43,7 +43,7 @@ export class Scene implements AsyncDisposable {
     opened.use(place);
     const registry = opened.use(await npmRegistry({ host: place.registryHost.listen }));
     registry.publish(await agentPackage('1.0.0'));
-    const outside = opened.use(await hungServer());
+    const outside = opened.use(await hungServer({ host: place.registryHost.listen }));
     // From here on the scene ends them.
     opened.move();
     return new Scene(place, registry, outside);
@@ -61,6 +61,7 @@ export class Scene implements AsyncDisposable {
   /** The environment of agents, that of npm included. */
   environment(): Record<string, string> {
     const { root, registryHost } = this.place;
+    const outside = `http://${registryHost.reach}:${String(this.#outside.port)}`;
     return {
       HOME: `${root}/home`,
       SCRIPTED_AGENT_STATE: `${root}/conversations`,
@@ -68,9 +69,15 @@ export class Scene implements AsyncDisposable {
       npm_config_cache: this.cache,
       npm_config_registry: `http://${registryHost.reach}:${String(this.registry.port)}`,
       npm_config_globalconfig: `${root}/no-such-npmrc`,
-      HTTP_PROXY: this.#outside.url,
-      HTTPS_PROXY: this.#outside.url,
-      NO_PROXY: registryHost.reach,
+      // In both ways of writing them, of which npm takes whichever comes last.
+      ...Object.fromEntries(
+        Object.entries({ HTTP_PROXY: outside, HTTPS_PROXY: outside, NO_PROXY: registryHost.reach }).flatMap(
+          ([name, value]) => [
+            [name, value],
+            [name.toLowerCase(), value],
+          ],
+        ),
+      ),
     };
   }
 

@@ -1,10 +1,11 @@
 import { createServer, type Server, type Socket } from 'node:net';
 
-/** A listener on 127.0.0.1 that keeps what it is sent. Disposing it drops its connections and frees the port. */
+/** A listener that keeps what it is sent. Disposing it drops its connections and frees the port. */
 export interface TcpServer extends AsyncDisposable {
-  readonly host: '127.0.0.1';
+  /** Where it listens. */
+  readonly host: string;
   readonly port: number;
-  /** `http://127.0.0.1:<port>` */
+  /** `http://<host>:<port>` */
   readonly url: string;
   /** How many connections were accepted so far. */
   readonly connections: number;
@@ -12,8 +13,13 @@ export interface TcpServer extends AsyncDisposable {
   readonly received: Buffer;
 }
 
+const LOOPBACK = '127.0.0.1';
+
 /** Starts a listener; `onData` is asked for every piece that arrives. */
-export async function tcpServer(onData: (socket: Socket) => void): Promise<TcpServer> {
+export async function tcpServer(
+  onData: (socket: Socket) => void,
+  host: string = LOOPBACK,
+): Promise<TcpServer> {
   const sockets = new Set<Socket>();
   const pieces: Buffer[] = [];
   let connections = 0;
@@ -27,11 +33,11 @@ export async function tcpServer(onData: (socket: Socket) => void): Promise<TcpSe
       onData(socket);
     });
   });
-  const port = await listenOnLoopback(server);
+  const port = await listen(server, host);
   return {
-    host: '127.0.0.1',
+    host,
     port,
-    url: `http://127.0.0.1:${String(port)}`,
+    url: `http://${host}:${String(port)}`,
     get connections() {
       return connections;
     },
@@ -48,9 +54,13 @@ export async function tcpServer(onData: (socket: Socket) => void): Promise<TcpSe
 
 /** Binds a port of the system's choice on 127.0.0.1 and gives its number. */
 export async function listenOnLoopback(server: Server): Promise<number> {
+  return await listen(server, LOOPBACK);
+}
+
+async function listen(server: Server, host: string): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
+    server.listen(0, host, resolve);
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The listener has no port.');

@@ -110,6 +110,25 @@ export function describeMending(makePlace: () => Promise<AgentPlace>): void {
       LONG_MS,
     );
 
+    it.each<[string, Readonly<Record<string, string>>, string]>([
+      ['environment', { npm_config_prefer_offline: 'true' }, ''],
+      ['user’s own settings', {}, 'prefer-offline=true\n'],
+    ])(
+      'is started all the same where the %s would rather have what is cached',
+      async (_where, environment, npmrc) => {
+        await using scene = await Scene.at(await makePlace());
+        await scene.cached(`${AGENT}@1.0.0`);
+        await scene.publish('1.1.0');
+        await writeThere(scene.place, `${scene.place.root}/home/.npmrc`, npmrc);
+        await using host = await scene.host({ version: '1.1.0', environment });
+        const session = await host.sessions.create(scene.session('one'));
+        expect(scene.steps()).toEqual(['startAgent', 'stopAgent', 'repairRuntime', 'startAgent']);
+        expect(await promptOnce(session, 'hello')).toMatchObject({ kind: 'completed' });
+        await host.close({ agents: 'stop' });
+      },
+      LONG_MS,
+    );
+
     it(
       'replaces an agent that is gone, and goes on with its conversation',
       async () => {
