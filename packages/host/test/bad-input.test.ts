@@ -62,6 +62,12 @@ describe('createHost with input that it cannot take', () => {
       "agents.a = [ 'environment' ] is not accepted",
     ],
     [
+      'a package that is its spec',
+      untyped({ a: { npm: 'x@1.0.0' } }),
+      'agents.a.npm = \'x@1.0.0\' is not accepted; it must be an object with "package" and "version"',
+    ],
+    ['a package that is null', untyped({ a: { npm: null } }), 'agents.a.npm = null is not accepted'],
+    [
       'a package with a range',
       { agents: { a: { npm: { package: 'x', version: '^1.0.0' } } } },
       "agents.a.npm.version = '^1.0.0' is not accepted; it must be one exact version, e.g. 1.2.3: no range and no tag",

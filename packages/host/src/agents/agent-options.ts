@@ -170,7 +170,10 @@ function checkCommand(option: string, command: unknown): readonly string[] {
   throw new HostOptionError(option, command, 'a program and its arguments, a list of strings');
 }
 
-function checkNpm(option: string, npm: NpmAgentOptions['npm']): NpmRuntime {
+function checkNpm(option: string, npm: NpmAgentOptions['npm'] | null): NpmRuntime {
+  if (typeof npm !== 'object' || npm === null) {
+    throw new HostOptionError(option, npm, 'an object with "package" and "version"');
+  }
   const { package: name, version, args = [] } = npm;
   if (parsePackageSpec(`${name}@0.0.0`)?.name !== name) {
     throw new HostOptionError(

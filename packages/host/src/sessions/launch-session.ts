@@ -68,8 +68,8 @@ async function launch(
     services.liveness.launched(executionId);
     const started = await startAgent(services, session, { ...launched, executionId }, signal);
     const { providerSessionId } = started.session;
-    await services.ledger.sessions.setProviderSession(sessionId, providerSessionId);
     await services.ledger.sessions.setState(sessionId, 'waiting_for_input');
+    signal.throwIfAborted();
     const execution = createExecution({
       ...values,
       workspaceSourceRoots: [workspacePath],

@@ -104,13 +104,7 @@ async function startMissing(
   // What told that the agent is gone may be about one before this one.
   if (instance.agentPid !== null) return;
   const { server, execution } = live;
-  const started = await startAgent(
-    services,
-    record,
-    { server, instance, executionId: execution.executionId },
-    signal,
-  );
-  await services.ledger.sessions.setProviderSession(record.sessionId, started.session.providerSessionId);
+  await startAgent(services, record, { server, instance, executionId: execution.executionId }, signal);
 }
 
 /** The instance once it is plain whether it has an agent: one that has just ended may still be cleared away. */

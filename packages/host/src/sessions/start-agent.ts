@@ -39,10 +39,10 @@ export interface ExecutionInstance extends LaunchedInstance {
 }
 
 /**
- * Starts the agent of an instance that has none, with the session's history where it has one, and writes down which process it
- * is: the same for a launch and for an agent that is missing. While it starts none is written down, so that nobody takes the
- * process of an earlier one for it. Where npm's stale metadata is in the way that is repaired, once. Rejects with
- * {@link AgentStartFailedError}, or with the signal's reason; then nothing of the agent is left.
+ * Starts the agent of an instance that has none, with the session's history where it has one, and writes down which process and
+ * which conversation it is: the same for a launch and for an agent that is missing. While it starts no process is written down,
+ * so that nobody takes that of an earlier one for it. Where npm's stale metadata is in the way that is repaired, once. Rejects
+ * with {@link AgentStartFailedError}, or with the signal's reason; then nothing of the agent is left.
  */
 export async function startAgent(
   services: HostServices,
@@ -50,13 +50,26 @@ export async function startAgent(
   execution: ExecutionInstance,
   signal: AbortSignal,
 ): Promise<StartedAgent> {
-  const { executionWriter } = services.ledger;
-  const { executionId } = execution;
-  await executionWriter.setAgentProcess(executionId, null);
-  const started = await carryOut(services, session, execution, signal);
-  const agentProcess = await runtimeOfKind(services, session.runtime).identify(started.agentPid, signal);
-  await executionWriter.setAgentProcess(executionId, agentProcess);
-  return started;
+  const { executionWriter, sessions } = services.ledger;
+  const { sessionId, runtime } = session;
+  const { executionId, server, instance } = execution;
+  let isStarted = false;
+  try {
+    await executionWriter.setAgentProcess(executionId, null);
+    const started = await carryOut(services, session, execution, signal);
+    isStarted = true;
+    const agentProcess = await runtimeOfKind(services, runtime).identify(started.agentPid, signal);
+    await executionWriter.setAgentProcess(executionId, agentProcess);
+    await sessions.setProviderSession(sessionId, started.session.providerSessionId);
+    // Until here a stop or a cancel still finds a start that is under way.
+    signal.throwIfAborted();
+    return started;
+  } catch (error) {
+    const isOver = isStarted || signal.aborted;
+    // A host that closes leaves what its servers are at to them.
+    if (isOver && !services.closed.aborted) await giveUp(services, sessionId, server, instance.instanceId);
+    throw error;
+  }
 }
 
 async function carryOut(
@@ -65,40 +78,33 @@ async function carryOut(
   { server, instance }: LaunchedInstance,
   signal: AbortSignal,
 ): Promise<StartedAgent> {
-  const { agentProfileId: agent, sessionId } = session;
-  const profile = agentNamed(services, agent);
+  const profile = agentNamed(services, session.agentProfileId);
   const { instanceId } = instance;
-  try {
-    const end = await runStart(
-      {
-        ability: repairAbility(services, session.runtime, profile),
-        start: async (preference) =>
-          await openAgent(
-            { server, instanceId, profile, choices: session.choices, preference, signal },
-            session.providerSessionId,
-          ),
-        stop: async () => {
-          await stopAgent(server, instanceId);
-        },
-        repair: async (packageSpec) =>
-          await server.client.call(
-            'repairRuntime',
-            { instanceId, packageSpec },
-            { timeoutMs: REPAIR_TIMEOUT_MS, signal },
-          ),
-        isStale: isStaleMetadata,
-        codeOf,
+  const end = await runStart(
+    {
+      ability: repairAbility(services, session.runtime, profile),
+      start: async (preference) =>
+        await openAgent(
+          { server, instanceId, profile, choices: session.choices, preference, signal },
+          session.providerSessionId,
+        ),
+      stop: async () => {
+        await stopAgent(server, instanceId);
       },
-      signal,
-    );
-    if (end.at === 'failed') throw startError(session, end.failure, end.repair);
-    tell(services, session, profile, { ...end.started, repair: end.repair });
-    return end.started.agent;
-  } catch (error) {
-    // A host that closes leaves what its servers are at to them.
-    if (signal.aborted && !services.closed.aborted) await giveUp(services, sessionId, server, instanceId);
-    throw error;
-  }
+      repair: async (packageSpec) =>
+        await server.client.call(
+          'repairRuntime',
+          { instanceId, packageSpec },
+          { timeoutMs: REPAIR_TIMEOUT_MS, signal },
+        ),
+      isStale: isStaleMetadata,
+      codeOf,
+    },
+    signal,
+  );
+  if (end.at === 'failed') throw startError(session, end.failure, end.repair);
+  tell(services, session, profile, { ...end.started, repair: end.repair });
+  return end.started.agent;
 }
 
 /** Stops an instance's agent, if it has one; resolves when nothing is left of it. */
