@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   existsSync,
@@ -74,7 +74,10 @@ async function plant(cache: string): Promise<string> {
 }
 
 /** Whether this user may have mounts of its own. */
-const canMount = spawnSync('unshare', ['--mount', 'true']).status === 0;
+const canMount = await runProgram(['unshare', '--mount', 'true'], { timeoutMs: 10_000 }).then(
+  ({ exitCode }) => exitCode === 0,
+  () => false,
+);
 
 /** Removes the tree from a cache, in a process whose mounts are its own; gives what it came to in words. */
 async function removeWithMounts(cache: string, mounts: string): Promise<string> {
