@@ -74,7 +74,9 @@ async function plant(cache: string): Promise<string> {
 }
 
 /** Whether this user may have mounts of its own. */
-const canMount = await runProgram(['unshare', '--mount', 'true'], { timeoutMs: 10_000 }).then(
+const canMount = await runProgram(['unshare', '--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/tmp'], {
+  timeoutMs: 10_000,
+}).then(
   ({ exitCode }) => exitCode === 0,
   () => false,
 );
