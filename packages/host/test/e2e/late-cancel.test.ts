@@ -4,8 +4,6 @@ import { testHome, until } from '@holdfast/testbeds';
 import { OpenHost } from '../fixtures/open-host.ts';
 import { agentsIn } from '../fixtures/situations.ts';
 
-jest.setTimeout(60_000);
-
 const GIVEN_UP = { code: 'agent_start_cancelled', sessionId: 'one' };
 
 it('ends a launch whose agent runs already, until the session has come up', async () => {
