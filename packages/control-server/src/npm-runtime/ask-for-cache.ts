@@ -14,6 +14,8 @@ export interface NpmQuestion {
 
 /** npm answers within a second; a machine under load, or a wrapper that fetches npm first, takes longer. */
 const ANSWER_MS = 30_000;
+// What a version manager's wrapper leaves running in the background may hold the output open for ever.
+const REST_MS = 1000;
 /** Twice the longest path. */
 const MAX_ANSWER_BYTES = 8192;
 
@@ -56,14 +58,27 @@ export async function askNpmForCache(question: NpmQuestion): Promise<string> {
   child.once('error', (error) => {
     fail(unavailable(`it cannot be run (${systemCode(error) ?? 'unknown'})`));
   });
-  child.once('close', (code) => {
-    if (code === 0) resolve(Buffer.concat(pieces).toString('utf8').replace(/\n$/, ''));
-    else fail(unavailable(`it ended with ${code === null ? 'a signal' : `exit code ${String(code)}`}`));
+  const onEnd = (code: number | null): void => {
+    cancelRest();
+    const answer = Buffer.concat(pieces).toString('utf8');
+    if (code !== 0)
+      fail(unavailable(`it ended with ${code === null ? 'a signal' : `exit code ${String(code)}`}`));
+    else if (answer.endsWith('\n')) resolve(answer.slice(0, -1));
+    else fail(unavailable('its answer has no end'));
+  };
+  let cancelRest = (): void => undefined;
+  child.once('close', onEnd);
+  child.once('exit', (code) => {
+    cancelRest = clock.setTimer(REST_MS, () => {
+      onEnd(code);
+      child.stdout.destroy();
+    });
   });
   try {
     return await promise;
   } finally {
     cancelTimer();
+    cancelRest();
     signal.removeEventListener('abort', onAbort);
   }
 }

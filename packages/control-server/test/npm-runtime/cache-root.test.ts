@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
 import { testHome, until, type TestHome } from '@holdfast/testbeds';
 import { askNpmForCache } from '../../src/npm-runtime/ask-for-cache.ts';
@@ -85,6 +85,15 @@ describe('where npm says its cache is', () => {
       code: 'npm_unavailable',
       message: expect.stringContaining('ENOENT'),
     });
+  });
+
+  it('is known when npm has ended, whatever it has left running [RUNTIME-002.1]', async () => {
+    await using home = await testHome('npm-cache');
+    const environment = await insteadOfNpm(home, `echo /answer; ${SLEEP} & echo $! > ${home.path('pid')}`);
+    expect(await ask(home, { environment })).toBe('/answer');
+    process.kill(Number(await readFile(home.path('pid'), 'utf8')), 'SIGKILL');
+    const halfSaid = await insteadOfNpm(home, 'printf /ans');
+    await expect(ask(home, { environment: halfSaid })).rejects.toThrow('its answer has no end');
   });
 
   it('is awaited for a bounded time, and nothing of npm is left after it [RUNTIME-002.5]', async () => {
