@@ -59,14 +59,14 @@ export async function askNpmForCache(question: NpmQuestion): Promise<string> {
     fail(unavailable(`it cannot be run (${systemCode(error) ?? 'unknown'})`));
   });
   const onEnd = (code: number | null): void => {
-    cancelRest();
+    cancelRest?.();
     const answer = Buffer.concat(pieces).toString('utf8');
     if (code !== 0)
       fail(unavailable(`it ended with ${code === null ? 'a signal' : `exit code ${String(code)}`}`));
     else if (answer.endsWith('\n')) resolve(answer.slice(0, -1));
     else fail(unavailable('its answer has no end'));
   };
-  let cancelRest = (): void => undefined;
+  let cancelRest: (() => void) | undefined;
   child.once('close', onEnd);
   child.once('exit', (code) => {
     cancelRest = clock.setTimer(REST_MS, () => {
@@ -78,7 +78,7 @@ export async function askNpmForCache(question: NpmQuestion): Promise<string> {
     return await promise;
   } finally {
     cancelTimer();
-    cancelRest();
+    cancelRest?.();
     signal.removeEventListener('abort', onAbort);
   }
 }
