@@ -3,6 +3,7 @@ import { until } from '@holdfast/testbeds';
 import { LedgerUnavailableError, openLedger, type ApplyResult, type Ledger } from '@holdfast/turn-ledger';
 import { hasPostgres, postgresDatabase } from '../each-database.ts';
 import { cuttingProxy, type CutAt } from '../fixtures/cutting-proxy.ts';
+import { eventsOfTurn } from '../fixtures/story.ts';
 import {
   anExecution,
   aSession,
@@ -73,6 +74,49 @@ const APPLY = {
     });
     expect(proxy.cuts).toBe(5);
     expect((await ledger.turns.list('s')).map((turn) => turn.ordinal)).toEqual([1, 2]);
+  });
+
+  it.each<CutAt>(['before', 'after'])(
+    'cut %s any message of appending and applying: each is done once, and told as done [SURVIVAL-004.4] [BEYOND-02]',
+    async (at) => {
+      const url = await database.fresh();
+      await using proxy = await cuttingProxy(database.server.port);
+      await using ledger = await openLedger({ url: through(url, proxy.port) });
+      await recordLiveSession(ledger, 's');
+      for (let message = 1; proxy.cuts === message - 1; message += 1) {
+        await ledger.turns.begin(aTurn('s', message));
+        const outcome = { ...APPLY, promptGeneration: message, controlTurnId: `c${String(message)}` };
+        const events = eventsOfTurn(message);
+        proxy.cut(at, { message });
+        expect(await ledger.events.append('s', events.slice(0, 2))).toMatchObject({ stored: 2, skipped: 0 });
+        expect(await ledger.outcomes.apply(outcome)).toMatchObject({ applied: true });
+        expect(await ledger.events.append('s', events)).toMatchObject({
+          stored: 2,
+          skipped: 2,
+          applied: [{ applied: false, why: 'already_terminal' }],
+        });
+      }
+      // Begin and commit of three transactions, and what is between.
+      expect(proxy.cuts).toBeGreaterThan(12);
+      const turns = await ledger.turns.list('s');
+      expect(new Set(turns.map(({ state }) => state))).toEqual(new Set(['completed']));
+      const events = await ledger.events.read('s', { after: 0, limit: 10_000 });
+      expect(events.map(({ event }) => event)).toEqual(
+        turns.flatMap(({ promptGeneration }) => eventsOfTurn(promptGeneration)).map(({ event }) => event),
+      );
+    },
+  );
+
+  it('during a commit, with all others that lay idle: what became of it is found out all the same', async () => {
+    const url = await database.fresh();
+    await using proxy = await cuttingProxy(database.server.port);
+    await using ledger = await openLedger({ url: through(url, proxy.port) });
+    await recordLiveSession(ledger, 's');
+    await ledger.turns.begin(aTurn('s', 1));
+    await Promise.all(Array.from({ length: 10 }, async () => await ledger.tasks.list()));
+    proxy.cut('after', { idle: true });
+    expect(await ledger.outcomes.apply(APPLY)).toMatchObject({ applied: true, turnId: 's-1' });
+    expect(proxy.cuts).toBeGreaterThan(1);
   });
 
   it.each<CutAt>(['before', 'after'])(
