@@ -35,6 +35,8 @@ export interface DatabaseContext {
   /** The database file, or the address of the database without its secrets; for errors. */
   readonly path: string;
   readonly classify: ClassifyDatabaseError;
+  /** What exactly is wrong, fit to be shown; undefined where the reason alone says it. */
+  readonly told: (error: unknown) => string | undefined;
   /** Whether all goes over one connection, one transaction after the other. */
   readonly oneConnection: boolean;
   /** Waits before another try; `attempt` counts from 1. */
@@ -93,7 +95,14 @@ export async function withRetries<T>(work: () => Promise<T>, context: DatabaseCo
       if (reason === null) throw error;
       const mayBeStored = error instanceof CommitInDoubtError;
       if (mayBeStored || attempt >= (MAX_ATTEMPTS[reason] ?? 1)) {
-        throw new LedgerUnavailableError({ reason, path: context.path, mayBeStored, cause: error });
+        const detail = context.told(error);
+        throw new LedgerUnavailableError({
+          reason,
+          path: context.path,
+          mayBeStored,
+          ...(detail === undefined ? {} : { detail }),
+          cause: error,
+        });
       }
       await context.pause(attempt);
     }

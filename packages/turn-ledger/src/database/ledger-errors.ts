@@ -2,7 +2,7 @@ import type { z } from 'zod';
 
 /**
  * Why a ledger cannot be used. `busy`: others were in the way for longer than the ledger waits. `access_denied`,
- * `cannot_connect`, `connection_lost`, `pool_exhausted` and `too_many_connections` are of PostgreSQL only.
+ * `cannot_connect`, `connection_lost`, `pool_exhausted` and `too_many_connections` are of PostgreSQL only, `file_gone` of SQLite only.
  */
 export type LedgerUnavailableReason =
   | 'access_denied'
@@ -14,6 +14,7 @@ export type LedgerUnavailableReason =
   | 'connection_lost'
   | 'corrupt'
   | 'disk_full'
+  | 'file_gone'
   | 'foreign_tables'
   | 'io_error'
   | 'migration_failed'
@@ -31,6 +32,8 @@ const WHAT_TO_DO: Record<LedgerUnavailableReason, string> = {
   connection_lost: 'the connection to its server broke; try again',
   corrupt: 'what is stored is damaged; restore it from a backup',
   disk_full: 'the disk is full; make room on it',
+  file_gone:
+    'it was removed or replaced while it was open; put it back, or restore a backup and start this process again',
   foreign_tables: 'another program has tables of the same names there; give the ledger a place of its own',
   io_error: 'its disk or server reported an error; look at the log of the system or server',
   migration_failed: 'its tables could not be brought up to date, and nothing was changed; see the cause',

@@ -8,7 +8,9 @@ import { openPool } from './postgres/open-pool.ts';
 import { postgresDialect } from './postgres/postgres-dialect.ts';
 import type { PoolSettings } from './postgres/postgres-options.ts';
 import { postgresPlace } from './postgres/postgres-url.ts';
+import { toldByPostgres } from './postgres/told-by-postgres.ts';
 import type { LedgerSchema } from './schema.ts';
+import { DatabaseFileGoneError, DatabaseFiles } from './sqlite/database-files.ts';
 import { classifySqliteError } from './sqlite/classify-sqlite-error.ts';
 import { nodeSqliteDialect } from './sqlite/node-sqlite-dialect.ts';
 import { openSqlite } from './sqlite/open-sqlite.ts';
@@ -30,9 +32,15 @@ export async function openDatabase(
 }
 
 async function openSqliteDatabase(path: string): Promise<LedgerDatabase> {
-  const context: DatabaseContext = { path, classify: classifySqliteError, oneConnection: true, pause };
+  const context: DatabaseContext = {
+    path,
+    classify: classifySqliteError,
+    told: (error) => (error instanceof DatabaseFileGoneError ? error.path : undefined),
+    oneConnection: true,
+    pause,
+  };
   const sqlite = await withRetries(async () => await Promise.resolve(openSqlite(path)), context);
-  const kysely = new Kysely<LedgerSchema>({ dialect: nodeSqliteDialect(sqlite) });
+  const kysely = new Kysely<LedgerSchema>({ dialect: nodeSqliteDialect(sqlite, new DatabaseFiles(path)) });
   return await migrated(kysely, context, {
     // `begin immediate` keeps others out.
     lock: async () => await Promise.resolve(undefined),
@@ -43,6 +51,7 @@ async function openPostgresDatabase(url: string, settings: PoolSettings): Promis
   const context: DatabaseContext = {
     path: postgresPlace(url),
     classify: classifyPostgresError,
+    told: toldByPostgres,
     oneConnection: false,
     pause,
   };

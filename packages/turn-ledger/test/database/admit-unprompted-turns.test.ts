@@ -4,6 +4,7 @@ import { Migrator } from 'kysely/migration';
 import { openLedger } from '@holdfast/turn-ledger';
 import { testHome } from '@holdfast/testbeds';
 import { createTables } from '../../src/database/migrations/0001-create-tables.ts';
+import { DatabaseFiles } from '../../src/database/sqlite/database-files.ts';
 import { nodeSqliteDialect } from '../../src/database/sqlite/node-sqlite-dialect.ts';
 import { openSqlite } from '../../src/database/sqlite/open-sqlite.ts';
 import { ended, numbered, started } from '../recorded-session.ts';
@@ -22,7 +23,7 @@ it('keeps the turns of a ledger of the first version, and lets agents work on th
   await using home = await testHome('migration');
   const path = home.path('ledger.db');
   const database = openSqlite(path);
-  const kysely = new Kysely<unknown>({ dialect: nodeSqliteDialect(database) });
+  const kysely = new Kysely<unknown>({ dialect: nodeSqliteDialect(database, new DatabaseFiles(path)) });
   await new Migrator({
     db: kysely,
     provider: {

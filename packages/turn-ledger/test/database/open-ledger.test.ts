@@ -1,4 +1,4 @@
-import { chmod, stat, writeFile } from 'node:fs/promises';
+import { chmod, open, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { LedgerUnavailableError, LedgerUrlError, openLedger, type Ledger } from '@holdfast/turn-ledger';
@@ -107,6 +107,80 @@ describe('a database that cannot be used', () => {
     const error = await rejection(openLedger({ url: path }), LedgerUnavailableError);
     expect(error.reason).toBe('not_a_database');
     expect((await stat(path)).size).toBe(size);
+  });
+});
+
+describe('a database whose files are taken away while it is open', () => {
+  const FILES = { 'its file': '', 'its write-ahead log': '-wal' } as const;
+
+  it.each(Object.entries(FILES))(
+    'says so when %s was moved, stores nothing, and goes on when it is back',
+    async (_what, suffix) => {
+      await using home = await testHome('gone');
+      const path = home.path('ledger.db');
+      const file = `${path}${suffix}`;
+      await using ledger = await openLedger({ url: path });
+      await ledger.tasks.ensure('before');
+      await rename(file, home.path('elsewhere'));
+      const error = await rejection(ledger.tasks.ensure('lost'), LedgerUnavailableError);
+      expect(error).toMatchObject({ code: 'ledger_unavailable', reason: 'file_gone', path });
+      expect(error.message).toContain(`(file_gone, ${file}): it was removed or replaced`);
+      await rename(home.path('elsewhere'), file);
+      expect((await ledger.tasks.list()).map(({ taskId }) => taskId)).toEqual(['before']);
+      await ledger.tasks.ensure('after');
+    },
+  );
+
+  it.each(Object.entries(FILES))('takes no other file for %s', async (_what, suffix) => {
+    await using home = await testHome('gone');
+    const path = home.path('ledger.db');
+    await using ledger = await openLedger({ url: path });
+    await rm(`${path}${suffix}`);
+    await writeFile(`${path}${suffix}`, '');
+    const error = await rejection(ledger.tasks.ensure('lost'), LedgerUnavailableError);
+    expect(error.reason).toBe('file_gone');
+  });
+
+  it('is found behind a symbolic link', async () => {
+    await using home = await testHome('gone');
+    await home.folder('data');
+    await symlink(home.path('data', 'ledger.db'), home.path('link.db'));
+    await using ledger = await openLedger({ url: home.path('link.db') });
+    await ledger.tasks.ensure('t');
+    await rm(home.path('data', 'ledger.db-wal'));
+    expect((await rejection(ledger.tasks.ensure('lost'), LedgerUnavailableError)).reason).toBe('file_gone');
+  });
+});
+
+describe('a database that is damaged', () => {
+  it.each([
+    ['its schema is overwritten', 100, 3_000],
+    ['all but its first page is overwritten', 4096, undefined],
+  ])('is refused as corrupt when %s', async (_what, from, length) => {
+    await using home = await testHome('damaged');
+    const path = home.path('ledger.db');
+    {
+      await using ledger = await openLedger({ url: path });
+      for (let index = 0; index < 100; index += 1) await ledger.tasks.ensure(`t${String(index)}`);
+    }
+    const { size } = await stat(path);
+    {
+      await using file = await open(path, 'r+');
+      const rubbish = Buffer.alloc(length ?? size - from, 0xa5);
+      await file.write(rubbish, 0, rubbish.length, from);
+    }
+    const error = await rejection(openLedger({ url: path }), LedgerUnavailableError);
+    expect(error).toMatchObject({ reason: 'corrupt', path });
+    expect((await stat(path)).size).toBe(size);
+  });
+
+  it('is refused as corrupt when its end is missing', async () => {
+    await using home = await testHome('damaged');
+    const path = home.path('ledger.db');
+    await (await openLedger({ url: path })).close();
+    const { size } = await stat(path);
+    await truncate(path, size / 2);
+    expect((await rejection(openLedger({ url: path }), LedgerUnavailableError)).reason).toBe('corrupt');
   });
 });
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { freePort, runProgram, until } from '@holdfast/testbeds';
+import { freePort, garbageServer, runProgram, until } from '@holdfast/testbeds';
 import {
   LedgerInputError,
   LedgerUnavailableError,
@@ -96,8 +96,52 @@ const APPLY = {
       at.username = 'guest';
       at.password = 'guest-secret';
     });
+    const denied = async (what: string): Promise<void> => {
+      const error = await rejection(openLedger({ url }), LedgerUnavailableError);
+      expect(error.reason).toBe('access_denied');
+      expect(error.message).toContain(`(access_denied, ${what}): the server refuses this user`);
+    };
+    await denied('permission denied for schema public');
+    await (await openLedger({ url: database.server.url })).close();
+    await denied('permission denied for table ledger_migrations');
+    await database.query(
+      database.server.url,
+      `grant select, insert, update, delete on all tables in schema public to guest;
+      delete from ledger_migrations where name > '0005'`,
+    );
+    await denied('must be owner of table sessions');
+    await database.query(
+      database.server.url,
+      'drop owned by guest; drop schema public cascade; create schema public',
+    );
+  });
+
+  it('says that a database takes no connections', async () => {
+    await database.query(database.server.url, 'create database closed allow_connections false');
+    const error = await rejection(
+      openLedger({ url: changed((at) => (at.pathname = '/closed')) }),
+      LedgerUnavailableError,
+    );
+    expect(error.reason).toBe('cannot_connect');
+    expect(error.message).toContain('database "closed" is not currently accepting connections');
+  });
+
+  it('says which parameter a pooler does not let through', async () => {
+    const fields = 'SFATAL\0C08P01\0Munsupported startup parameter: options\0\0';
+    const refusal = Buffer.alloc(5 + fields.length);
+    refusal.write('E');
+    refusal.writeInt32BE(4 + fields.length, 1);
+    refusal.write(fields, 5);
+    await using pooler = await garbageServer(refusal);
+    const url = changed((at) => {
+      at.port = String(pooler.port);
+      at.search = '?options=-c%20search_path%3Dmine';
+    });
     const error = await rejection(openLedger({ url }), LedgerUnavailableError);
-    expect(error.reason).toBe('access_denied');
+    expect(error.reason).toBe('cannot_connect');
+    expect(error.message).toContain(
+      '(cannot_connect, unsupported startup parameter: options, which a pooler',
+    );
   });
 
   it.each([
@@ -144,6 +188,16 @@ const APPLY = {
     );
     // The server of the tests has it off.
     await expect(ledger.outcomes.apply(APPLY)).rejects.toThrow('commits local, reads read committed');
+    // As a pooler does that lends another session.
+    await database.query(
+      url,
+      `create function another() returns trigger language plpgsql as $$ begin
+        perform set_config('synchronous_commit', 'off', false); return new;
+      end $$;
+      create trigger another before insert on tasks for each row execute function another()`,
+    );
+    await ledger.tasks.ensure('t');
+    await expect(ledger.outcomes.apply(APPLY)).rejects.toThrow('commits local, reads read committed');
   });
 
   it('goes on where a pooler forgets the statements that its sessions keep', async () => {
@@ -166,7 +220,62 @@ const APPLY = {
     }
   });
 
+  it.each([
+    ['XX000', 'io_error'],
+    ['XX001', 'corrupt'],
+    ['53100', 'disk_full'],
+    ['58030', 'io_error'],
+  ])('tells %s of the server as %s, and stores nothing', async (code, reason) => {
+    const url = await database.fresh();
+    await using ledger = await openWithTurn(url);
+    await database.query(
+      url,
+      `create function failing() returns trigger language plpgsql as $$ begin
+        raise exception using errcode = '${code}';
+      end $$;
+      create trigger failing before update on tasks for each row execute function failing()`,
+    );
+    const error = await rejection(ledger.outcomes.apply(APPLY), LedgerUnavailableError);
+    expect(error).toMatchObject({ reason, mayBeStored: false });
+    expect(await ledger.turns.get('s-1')).toMatchObject({ state: 'dispatching' });
+  });
+
+  it('applies an outcome once where the server isolates all transactions, in a time zone of its own [SURVIVAL-004.4]', async () => {
+    const settings = '-c default_transaction_isolation=serializable -c timezone=Asia/Kathmandu';
+    const url = `${await database.fresh()}${encodeURIComponent(` ${settings}`)}`;
+    expect(await database.query(url, 'show transaction_isolation')).toEqual([
+      { transaction_isolation: 'serializable' },
+    ]);
+    await using ledger = await openWithTurn(url);
+    const applying = Array.from({ length: 50 }, async () => await ledger.outcomes.apply(APPLY));
+    expect((await Promise.all(applying)).filter(({ applied }) => applied)).toHaveLength(1);
+    expect(await ledger.turns.get('s-1')).toMatchObject({ state: 'completed', endedAt: AT });
+  });
+
   describe('with others at work', () => {
+    it('goes on after the statement timeout of its server', async () => {
+      const url = await database.fresh();
+      await using ledger = await openWithTurn(`${url}${encodeURIComponent(' -c statement_timeout=300')}`);
+      const other = await connected(url);
+      await other.query('begin; lock table turns');
+      const applying = ledger.outcomes.apply(APPLY);
+      const waited = new Set<unknown>();
+      await until(
+        async () => {
+          const locks = await database.query(
+            url,
+            'select virtualtransaction from pg_locks where not granted',
+          );
+          for (const { virtualtransaction } of locks) waited.add(virtualtransaction);
+          return waited.size > 2;
+        },
+        { reason: 'the ledger to be timed out twice', withinMs: 10_000 },
+      );
+      await other.query('commit');
+      await other.end();
+      expect(await applying).toMatchObject({ applied: true });
+    });
+
     it('waits so long for a connection of its pool, and says so', async () => {
       const url = await database.fresh();
       await using ledger = await openWithTurn(url, { postgres: { poolSize: 1, connectTimeoutMs: 300 } });

@@ -1,12 +1,13 @@
 import type { LedgerUnavailableReason } from '../ledger-errors.ts';
 import { CommitInDoubtError } from './commit-in-doubt-error.ts';
+import { NotConnectedError } from './not-connected-error.ts';
 
 /** What whole classes of SQLSTATE mean (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 const CLASSES: ReadonlyMap<string, LedgerUnavailableReason> = new Map([
   ['08', 'connection_lost'], // connection exception
   ['28', 'access_denied'], // no such user, wrong password
   ['58', 'io_error'], // system error
-  ['XX', 'corrupt'], // internal error, data corrupted
+  ['XX', 'io_error'], // internal error, also of a pooler
 ]);
 
 const STATES: ReadonlyMap<string, LedgerUnavailableReason> = new Map([
@@ -16,7 +17,9 @@ const STATES: ReadonlyMap<string, LedgerUnavailableReason> = new Map([
   ['26000', 'busy'], // invalid_sql_statement_name: a pooler lent another session
   ['42P05', 'busy'], // duplicate_prepared_statement: the same
   ['57014', 'busy'], // query_canceled, by the statement_timeout of the server
+  ['08P01', 'cannot_connect'], // protocol_violation: a pooler that refuses or gives up
   ['25P03', 'connection_lost'], // idle_in_transaction_session_timeout
+  ['25P04', 'connection_lost'], // transaction_timeout
   ['57P01', 'connection_lost'], // admin_shutdown, pg_terminate_backend
   ['57P02', 'connection_lost'], // crash_shutdown
   ['57P03', 'cannot_connect'], // cannot_connect_now: it starts or stops
@@ -28,6 +31,8 @@ const STATES: ReadonlyMap<string, LedgerUnavailableReason> = new Map([
   ['3D000', 'cannot_open'], // invalid_catalog_name: no such database
   ['3F000', 'cannot_open'], // invalid_schema_name: nothing of the search_path exists
   ['42501', 'access_denied'], // insufficient_privilege
+  ['XX001', 'corrupt'], // data_corrupted
+  ['XX002', 'corrupt'], // index_corrupted
 ]);
 
 /** Errors of Node: no connection was made, or it broke. */
@@ -43,12 +48,13 @@ const SAID: ReadonlyArray<readonly [RegExp, LedgerUnavailableReason]> = [
     'connection_lost',
   ],
   [/^Cannot use a pool after calling end/, 'closed'],
-  [/SASL|password must be a string|server does not support SSL/, 'access_denied'],
+  [/SASL|password must be a string/, 'access_denied'],
 ];
 
 /** What an error of `pg` means for the ledger; null: nothing, e.g. a broken constraint or no error of a database. */
 export function classifyPostgresError(error: unknown): LedgerUnavailableReason | null {
   if (error instanceof CommitInDoubtError) return 'connection_lost';
+  if (error instanceof NotConnectedError) return 'cannot_connect';
   if (typeof error !== 'object' || error === null) return null;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (CANNOT_CONNECT.test(code)) return 'cannot_connect';

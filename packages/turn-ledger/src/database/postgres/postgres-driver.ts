@@ -7,15 +7,15 @@ import { assertStorableText } from '../stored-values.ts';
 import { classifyPostgresError } from './classify-postgres-error.ts';
 import { commitFate } from './commit-fate.ts';
 import { CommitInDoubtError } from './commit-in-doubt-error.ts';
+import { NotConnectedError } from './not-connected-error.ts';
 
 /**
- * A commit that was acknowledged must be on the server's disk, also where its owner turned that off. Read committed is enough,
- * because every guard is the WHERE of a write.
+ * Read committed is enough, because every guard is the WHERE of a write. The number comes with the first answer, so that the fate of
+ * a commit whose answer was lost can be asked for. A commit that was acknowledged must be on the server's disk, also where its owner
+ * turned that off: said in each transaction, because a pooler may lend each one another session.
  */
-const SESSION = `select set_config('synchronous_commit', 'local', false)
-  where current_setting('synchronous_commit') = 'off'`;
-/** The number comes with the first answer, so that the fate of a commit whose answer was lost can be asked for. */
-const BEGIN = 'start transaction isolation level read committed; select txid_current()::text as xid';
+const BEGIN = `start transaction isolation level read committed; select txid_current()::text as xid,
+  case current_setting('synchronous_commit') when 'off' then set_config('synchronous_commit', 'local', true) end`;
 
 /** SQLSTATE of every statement after one that failed. */
 const IN_FAILED_TRANSACTION = '25P02';
@@ -23,7 +23,6 @@ const IN_FAILED_TRANSACTION = '25P02';
 /** Kysely's driver over a pool of `pg`. Unlike Kysely's own, it learns what became of a commit whose connection broke. */
 export class PostgresDriver implements Driver {
   readonly #pool: Pool;
-  readonly #prepared = new WeakSet<PoolClient>();
   /** Until it turns out that a pooler lends sessions to whoever comes: what one session keeps, another does not know. */
   readonly #keeping: Keeping = { isOn: true };
 
@@ -34,14 +33,10 @@ export class PostgresDriver implements Driver {
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<PostgresConnection> {
-    const connection = new PostgresConnection(await this.#pool.connect(), this.#keeping);
     try {
-      if (!this.#prepared.has(connection.client)) await connection.run(SESSION);
-      this.#prepared.add(connection.client);
-      return connection;
+      return new PostgresConnection(await this.#pool.connect(), this.#keeping);
     } catch (error) {
-      connection.release();
-      throw error;
+      throw classifyPostgresError(error) === null ? new NotConnectedError(error) : error;
     }
   }
 

@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
 import { assertStorableText } from '../stored-values.ts';
+import type { DatabaseFiles } from './database-files.ts';
 
 const MAX_CACHED_STATEMENTS = 128;
 
@@ -12,11 +13,13 @@ const MAX_SLICE_MS = 10;
 /** Kysely's driver over `node:sqlite`. Kysely itself lets one caller at a time have the connection. */
 export class NodeSqliteDriver implements Driver {
   readonly #database: DatabaseSync;
+  readonly #files: DatabaseFiles;
   readonly #connection: NodeSqliteConnection;
   #sliceStart = 0;
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, files: DatabaseFiles) {
     this.#database = database;
+    this.#files = files;
     this.#connection = new NodeSqliteConnection(database);
   }
 
@@ -36,6 +39,7 @@ export class NodeSqliteDriver implements Driver {
   }
 
   async commitTransaction(): Promise<void> {
+    this.#files.assertInPlace();
     this.#connection.execute('commit');
   }
 
