@@ -138,6 +138,31 @@ describe('an enumeration that fails', () => {
 });
 
 describe('missing, empty and unread', () => {
+  it('are three different things in the row, and one that is unread takes no other with it [SURVIVAL-002.4] [SURVIVAL-002.11] [SURVIVAL-002.14]', async () => {
+    const present = await them.survivor('present', { row: { metadata: { office: 'o' }, containerId: 'c1' } });
+    const empty = await them.survivor('empty');
+    const missing = await them.survivor('missing', { row: { workspacePath: '' } });
+    const unread = await them.survivor('unread', { row: { metadata: null } });
+    const survivors = { present, empty, missing, unread };
+    const { report, published } = await them.recover(Object.values(survivors).map(({ record }) => record));
+    expect(outcomesOf(await report)).toEqual({
+      present: { kind: 'retracked' },
+      empty: { kind: 'retracked' },
+      missing: { kind: 'missing_input', name: 'workspacePath' },
+      unread: { kind: 'failed_read', name: 'row', detail: 'its metadata is not readable' },
+    });
+    expect(
+      Object.fromEntries(
+        published.map(({ execution: { sessionId, metadata, containerId } }) => [
+          sessionId,
+          [metadata, containerId],
+        ]),
+      ),
+    ).toEqual({ present: [{ office: 'o' }, 'c1'], empty: [{}, null] });
+    for (const [name, { agentPid }] of Object.entries(survivors))
+      expect([name, processIsAlive(agentPid)]).toEqual([name, name === 'present' || name === 'empty']);
+  });
+
   it('are three different things at the store [SURVIVAL-002.4] [SURVIVAL-002.13] [SURVIVAL-002.14]', async () => {
     const names = ['present', 'empty', 'missing', 'failing', 'throwing', 'hanging'] as const;
     const survivors = new Map<string, Survivor>();

@@ -23,7 +23,8 @@ export interface ExecutionRecord {
   readonly workspacePath: string;
   /** Set where the runtime has containers. */
   readonly containerId: string | null;
-  readonly metadata: JsonObject;
+  /** Null when it could not be read: then the row is a failed read, and no other row suffers for it (SURVIVAL-002.11, .13). */
+  readonly metadata: JsonObject | null;
   /**
    * From the durable session row: passthrough sessions are neither guarded nor re-tracked. Null when it could not be
    * read, which is treated as managed (SURVIVAL-005.3).

@@ -22,8 +22,8 @@ export type RowOutcome =
   /** Its control server could not be enumerated: nothing recovered, nothing stopped (SURVIVAL-002.12). */
   | { readonly kind: 'not_enumerated' };
 
-/** The reads of a session's recovery. */
-export type ReadName = 'reconstruction' | 'turn' | 'profile' | 'session';
+/** The reads of a session's recovery; `row`: what its row holds in metadata. */
+export type ReadName = 'row' | 'reconstruction' | 'turn' | 'profile' | 'session';
 
 /** What follows from an outcome. */
 export interface OutcomeEffect {

@@ -36,6 +36,7 @@ function sourceRows(): Array<[keyof ExecutionValues, SourceRow]> {
 }
 
 function isEmpty(value: unknown): boolean {
-  if (value === null || value === '') return true;
+  // A source of another language's making may leave it out.
+  if (value === undefined || value === null || value === '') return true;
   return Array.isArray(value) && value.length === 0;
 }

@@ -72,6 +72,9 @@ export async function retrack(
   if (turn.kind !== 'read') return notRead('turn', turn);
   if (profile.kind === 'unread') return { kind: 'failed_read', name: 'profile', detail: profile.detail };
   if (store.kind === 'unread') return { kind: 'failed_read', name: 'session', detail: store.detail };
+  if (row.metadata === null) {
+    return { kind: 'failed_read', name: 'row', detail: 'its metadata is not readable' };
+  }
 
   const rebuilt = reconstruct({
     row,

@@ -87,11 +87,6 @@ function executionOf(given: Partial<ReconstructionInputs> = {}): Execution {
   return result.execution;
 }
 
-/** A copy of the source in which every value that can be empty is empty in the way its type has. */
-function emptied<Source extends object>(source: Source, names: readonly string[], empty: unknown): Source {
-  return { ...source, ...Object.fromEntries(names.map((name) => [name, empty])) };
-}
-
 describe('the table of declared sources', () => {
   it('has one row for each field that a launched execution has, and none beside [CONTRACT-06] [SURVIVAL-002.3]', () => {
     const launched = createExecution(VALUES);
@@ -186,13 +181,28 @@ describe('reconstruct', () => {
     (field, source) => {
       const from = inputs()[source];
       if (from === null) throw new Error('the inputs are complete');
-      const empty = Array.isArray(Reflect.get(from, field)) ? [] : '';
-      expect(reconstruct(inputs({ [source]: emptied(from, [field], empty) }))).toEqual({
-        kind: 'missing',
-        name: field,
-      });
+      for (const empty of [Array.isArray(Reflect.get(from, field)) ? [] : '', null, undefined]) {
+        expect([empty, reconstruct(inputs({ [source]: { ...from, [field]: empty } }))]).toEqual([
+          empty,
+          { kind: 'missing', name: field },
+        ]);
+      }
     },
   );
+
+  it.each<[keyof ExecutionValues, unknown]>([
+    ['containerId', null],
+    ['containerId', ''],
+    ['metadata', {}],
+    ['taskEnvironmentId', null],
+    ['taskEnvironmentId', ''],
+    ['environment', {}],
+    ['lastPromptGeneration', 0],
+  ])('takes a %s that its source says is %j for what it is [SURVIVAL-002.14]', (field, empty) => {
+    const [source, mayBeEmpty] = DECLARED[field];
+    const execution = executionOf({ [source]: { ...inputs()[source], [field]: empty } });
+    expect([mayBeEmpty, Reflect.get(execution, field)]).toEqual([true, empty]);
+  });
 
   it('names a provider session that the instance never opened, a session that the store has not, and a profile that is gone [SURVIVAL-002.4]', () => {
     const { instance } = inputs();

@@ -2,7 +2,6 @@ import { JsonObject } from '@holdfast/control-protocol';
 import { z } from 'zod';
 import type { LedgerDatabase } from '../database/ledger-database.ts';
 import type { LedgerSchema } from '../database/schema.ts';
-import { readStoredJson } from '../database/stored-values.ts';
 import { SESSION_MODES, type SessionMode } from '../sessions/session-state.ts';
 
 /** A process, told from later ones of the same pid. */
@@ -30,7 +29,8 @@ export interface ExecutionRecord {
   readonly workspacePath: string;
   /** Set where the runtime has containers. */
   readonly containerId: string | null;
-  readonly metadata: JsonObject;
+  /** Null when it could not be read, which keeps no other row from being read (SURVIVAL-002.11). */
+  readonly metadata: JsonObject | null;
   /** From the session's row; null when it could not be read, which is treated as managed (SURVIVAL-005.3). */
   readonly sessionMode: SessionMode | null;
 }
@@ -68,11 +68,19 @@ export function executionRecords(database: LedgerDatabase): ExecutionRecords {
         agentProfileId: row.agent_profile_id,
         workspacePath: row.workspace_path,
         containerId: row.container_id,
-        metadata: readStoredJson({ table: 'executions', key: row.execution_id }, JsonObject, row.metadata),
+        metadata: metadataOf(row.metadata),
         sessionMode: z.enum(SESSION_MODES).nullable().catch(null).parse(row.mode),
       }));
     },
   };
+}
+
+function metadataOf(text: string): JsonObject | null {
+  try {
+    return JsonObject.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
 }
 
 function agentProcessOf({

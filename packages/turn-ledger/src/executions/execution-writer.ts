@@ -8,7 +8,9 @@ import { SessionAlreadyLiveError } from './execution-errors.ts';
 import type { AgentProcess, ExecutionRecord } from './execution-records.ts';
 
 /** A row to record when an execution is launched. Its agent is recorded when it runs. */
-export type NewExecution = Omit<ExecutionRecord, 'sessionMode' | 'agentProcess'>;
+export interface NewExecution extends Omit<ExecutionRecord, 'sessionMode' | 'agentProcess'> {
+  readonly metadata: JsonObject;
+}
 
 /** The single writer of the recovery inventory: the host, and nobody else. */
 export interface ExecutionWriter {

@@ -55,6 +55,22 @@ eachDatabase((database) => {
         sessionMode: null satisfies SessionMode | null,
       });
     });
+
+    it.each(['{broken', '[]', 'null', ''])(
+      'gives no metadata when it is %j, and this row and all others the same',
+      async (metadata) => {
+        const url = await database.fresh();
+        let now = 0;
+        await using ledger = await openLedger({ url, clock: () => (now += 1) });
+        await recordLiveSession(ledger, 's');
+        await recordLiveSession(ledger, 'other');
+        await database.damage(url, `update executions set metadata = '${metadata}' where session_id = 's'`);
+        expect(await ledger.executionRecords.listLive()).toEqual([
+          { ...anExecution('s'), metadata: null, agentProcess: null, sessionMode: 'managed' },
+          { ...anExecution('other'), agentProcess: null, sessionMode: 'managed' },
+        ]);
+      },
+    );
   });
 
   describe('the evidence of a row', () => {
