@@ -3,7 +3,9 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { openLedger } from '@holdfast/turn-ledger';
 import { startProgram, testHome, type StartedProgram, type TestHome } from '@holdfast/testbeds';
+import * as fc from 'fast-check';
 import { eachDatabase, type TestDatabase } from './each-database.ts';
+import { eachDrawn } from './fixtures/each-drawn.ts';
 import { eventsOfTurn } from './fixtures/story.ts';
 
 const PROGRAM = join(import.meta.dirname, 'fixtures/work-until-killed.ts');
@@ -17,6 +19,9 @@ const RANDOM_KILLS: Record<TestDatabase['name'], number> = {
 
 /** SQLite answers within the call, so there is no moment between the two. */
 const KILL_WHEN = { SQLite: ['after'], PostgreSQL: ['after', 'sent'] } as const;
+
+/** When to kill: after so much work, and a little later. */
+const moment = fc.record({ work: fc.nat({ max: 8 }), laterMs: fc.nat({ max: 20 }) });
 
 /** A ledger that programs work on which are killed. */
 class KilledBackends {
@@ -99,20 +104,19 @@ eachDatabase((database) => {
       await using program = await backends.start('after', '1000');
       expect(await program.exited).toMatchObject({ exitCode: 0 });
     }
-    for (let kill = 1; kill <= RANDOM_KILLS[database.name]; kill += 1) {
+    await eachDrawn(moment, RANDOM_KILLS[database.name], async ({ work, laterMs }, kill) => {
       await using program = await backends.start();
       // One in four dies while it starts, opens the ledger, or recovers what the one before it left.
       if (kill % 4 > 0) {
         await program.nextLine('ready', { withinMs: 60_000 });
-        const work = Math.floor(Math.random() * 9);
         for (let stored = 0; stored < work; stored += 1)
           await program.nextLine('stored', { withinMs: 60_000 });
       }
-      await setTimeout(Math.random() * 20);
+      await setTimeout(laterMs);
       program.kill('SIGKILL');
       expect(await program.exited).toEqual({ exitCode: null, signal: 'SIGKILL' });
       await backends.check(program);
-    }
+    });
     expect(backends.applied).toBeGreaterThan(RANDOM_KILLS[database.name] / 4);
   }, 600_000);
 

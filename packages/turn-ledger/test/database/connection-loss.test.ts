@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { until } from '@holdfast/testbeds';
 import { LedgerUnavailableError, openLedger, type ApplyResult, type Ledger } from '@holdfast/turn-ledger';
+import * as fc from 'fast-check';
 import { hasPostgres, postgresDatabase } from '../each-database.ts';
+import { eachDrawn } from '../fixtures/each-drawn.ts';
 import { cuttingProxy, type CutAt } from '../fixtures/cutting-proxy.ts';
 import { eventsOfTurn } from '../fixtures/story.ts';
 import {
@@ -180,10 +182,10 @@ const APPLY = {
   it('at random, again and again, in the middle of many duplicate applications: each turn ends once [SURVIVAL-004.4]', async () => {
     await using ledger = await openLedger({ url: await database.fresh() });
     const ended = await applyManyWhile(ledger, async () => {
-      for (let round = 0; round < 15; round += 1) {
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
+      await eachDrawn(fc.nat({ max: 20 }), 15, async (laterMs) => {
+        await new Promise((resolve) => setTimeout(resolve, laterMs));
         await terminateAll();
-      }
+      });
     });
     expect(ended).toBe(12);
   });
