@@ -5,59 +5,42 @@ import { script, scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { processIsAlive, until } from '@holdfast/testbeds';
 import {
   SessionGuards,
-  recover,
   type OutcomeApplication,
-  type RecoverOptions,
   type RecoveryReport,
   type RetrackedSession,
 } from '../src/index.ts';
-import { SCOPE, SETTINGS, installation, never, type Installation } from './fixtures/backend.ts';
-import { runControlServer, type RunningServer } from './fixtures/control-server.ts';
-import { plainSessions, ports, profileOf } from './fixtures/ports.ts';
-import { proxyTo, type Proxy } from './fixtures/proxy.ts';
+import { SCOPE } from './fixtures/backend.ts';
+import { plainSessions, profileOf } from './fixtures/ports.ts';
+import { Recovering, outcomesOf } from './fixtures/recovering.ts';
 import { row } from './fixtures/rows.ts';
-import { launchOn, survivorRuntime, type SurvivorRuntime } from './fixtures/survivor-runtime.ts';
+import { launchOn } from './fixtures/survivor-runtime.ts';
 
-let place: Installation;
-let server: RunningServer;
-let tunnel: Proxy;
-/** The backend that will be gone. */
-let first: OwnedControlServer;
-/** Runtimes of the backends that recovered; let go at the end. */
-let runtimes: SurvivorRuntime[];
+let them: Recovering;
 
 beforeEach(async () => {
-  place = await installation('recover');
-  server = await runControlServer(place.home);
-  tunnel = await proxyTo(server.dialled.endpoint);
-  first = await place.backend().bootstrap(SCOPE, server.fresh, never);
-  runtimes = [];
+  them = await Recovering.start('recover');
 });
 
 afterEach(async () => {
-  await first.release();
-  for (const runtime of runtimes) await runtime.detach();
-  await tunnel[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-  await place[Symbol.asyncDispose]();
+  await them[Symbol.asyncDispose]();
 });
 
 /** An instance of the first backend with a running agent, as its row names it. */
 async function liveSession(sessionId: string, given: Partial<ExecutionRecord> = {}): Promise<LiveSession> {
   const executionId = given.executionId ?? `execution-${sessionId}`;
   const created = await instanceWithoutAgent(sessionId, executionId);
-  await first.client.call('startAgent', {
+  await them.first.client.call('startAgent', {
     instanceId: created.instanceId,
     command: scriptedAgentCommand(),
     session: { kind: 'new' },
     mcpServers: [],
     approval: 'allow',
   });
-  const instance = await first.client.call('getInstance', { instanceId: created.instanceId });
+  const instance = await them.first.client.call('getInstance', { instanceId: created.instanceId });
   const { instanceId } = instance;
   return {
     instance,
-    record: row(sessionId, { executionId, instanceId, workspacePath: place.home, ...given }),
+    record: row(sessionId, { executionId, instanceId, workspacePath: them.place.home, ...given }),
   };
 }
 
@@ -67,12 +50,12 @@ interface LiveSession {
 }
 
 async function instanceWithoutAgent(sessionId: string, executionId: string): Promise<Instance> {
-  const launched = await launchOn(first, {
+  const launched = await launchOn(them.first, {
     executionId,
     sessionId,
     taskId: `task-${sessionId}`,
-    workspacePath: place.home,
-    workspaceSourceRoots: [place.home],
+    workspacePath: them.place.home,
+    workspaceSourceRoots: [them.place.home],
     environment: { KANDEV_RUN_ID: `run-${sessionId}`, TOKEN: 'hush' },
   });
   return launched.instance;
@@ -89,17 +72,10 @@ interface Recovered {
 /** A new backend recovers these rows. */
 async function recoverRows(
   rows: readonly ExecutionRecord[],
-  given: Partial<RecoverOptions> & { readonly runtime?: SurvivorRuntime } = {},
+  given: Parameters<Recovering['recover']>[1] = {},
 ): Promise<Recovered> {
-  await first.release();
-  const published: RetrackedSession[] = [];
   const applied: OutcomeApplication[] = [];
-  const { runtime = nextRuntime(), ...options } = given;
-  const guards = options.guards ?? new SessionGuards({ retryAfterMs: 100 });
-  const report = await recover({
-    runtimes: [runtime],
-    rows,
-    guards,
+  const { runtime, guards, published, report } = await them.recover(rows, {
     ports: {
       profiles: { resolve: async () => await Promise.resolve(profileOf('as', 'it', 'is', 'now')) },
       sessions: plainSessions,
@@ -110,41 +86,19 @@ async function recoverRows(
         },
       },
     },
-    settings: SETTINGS,
-    signal: never,
-    publish: (session) => {
-      published.push(session);
-    },
-    onEvent: (event) => place.events.push(event),
-    ...options,
+    onEvent: (event) => them.place.events.push(event),
+    ...given,
   });
-  return { report, published, applied, guards, client: runtime.server.client };
-}
-
-function nextRuntime(): SurvivorRuntime {
-  const runtime = survivorRuntime(place.backend(), async () => await Promise.resolve(tunnel.dialled));
-  runtimes.push(runtime);
-  return runtime;
-}
-
-/** The runtime of the backend that recovers at the moment. */
-function recovering(): SurvivorRuntime {
-  const runtime = runtimes.at(-1);
-  if (runtime === undefined) throw new Error('nobody recovers');
-  return runtime;
+  return { report: await report, published, applied, guards, client: runtime.server.client };
 }
 
 async function prompt(instanceId: string, text: string): Promise<string> {
-  const { turnId } = await first.client.call('prompt', {
+  const { turnId } = await them.first.client.call('prompt', {
     instanceId,
     promptGeneration: 1,
     content: [{ type: 'text', text }],
   });
   return turnId;
-}
-
-function outcomesOf(report: RecoveryReport): unknown {
-  return Object.fromEntries(report.rows.map(({ row: { sessionId }, outcome }) => [sessionId, outcome]));
 }
 
 describe('recover', () => {
@@ -168,7 +122,7 @@ describe('recover', () => {
       taskId: 'task-s1',
       instanceId: one.instance.instanceId,
       scope: SCOPE,
-      workspaceSourceRoots: [place.home],
+      workspaceSourceRoots: [them.place.home],
       providerSessionId: one.instance.providerSessionId,
       runId: 'run-s1',
       metadata: { colour: 'green' },
@@ -179,14 +133,14 @@ describe('recover', () => {
 
     expect(String(report)).toContain('session s1: re-tracked');
     expect(String(report)).toMatch(/2 of 2 re-tracked, \d+ ms after first contact$/);
-    expect(JSON.stringify([report, place.events])).not.toContain('hush');
+    expect(JSON.stringify([report, them.place.events])).not.toContain('hush');
   });
 
   it('starts no agent and asks none to resume [SURVIVAL-001.4]', async () => {
     const { record } = await liveSession('s1');
     await recoverRows([record]);
-    expect(tunnel.seen.filter((what) => what.includes('/agent/'))).toEqual([]);
-    expect(tunnel.seen.filter((what) => /^(PUT|DELETE)/.test(what))).toEqual([]);
+    expect(them.tunnel.seen.filter((what) => what.includes('/agent/'))).toEqual([]);
+    expect(them.tunnel.seen.filter((what) => /^(PUT|DELETE)/.test(what))).toEqual([]);
   });
 
   it('re-tracks the one live instance of a session under another execution id [SURVIVAL-002.2]', async () => {
@@ -207,7 +161,7 @@ describe('recover', () => {
     expect(outcomesOf(report)).toEqual({ gone: { kind: 'no_instance' } });
     expect((await client.call('listInstances', {})).instances).toEqual([]);
     expect(processIsAlive(stranger.instance.agentPid ?? 0)).toBe(false);
-    expect(place.events).toContainEqual({
+    expect(them.place.events).toContainEqual({
       name: 'instance.stopped',
       scope: SCOPE,
       instanceId: stranger.instance.instanceId,
@@ -248,13 +202,13 @@ describe('recover', () => {
         admissions.push([when, sessionId, admission.kind === 'admitted' ? 'admitted' : admission.error.code]);
       }
     };
-    const runtime = nextRuntime();
+    const runtime = them.runtime();
     const watched: ExecutorRuntime = {
       kind: runtime.kind,
       traits: runtime.traits,
       open: async (signal) => {
         admit('first contact');
-        expect(tunnel.seen).toEqual([]);
+        expect(them.tunnel.seen).toEqual([]);
         return await runtime.open(signal);
       },
       recoverInstances: async (rows, signal) => await runtime.recoverInstances(rows, signal),
@@ -291,25 +245,27 @@ describe('recover', () => {
     const { instance, record } = await liveSession('s1');
     const { instanceId } = instance;
     const turnId = await prompt(instanceId, script({ step: 'say', text: 'done' }));
-    await until(async () => (await first.client.call('getTurn', { instanceId })).retained.length === 1, {
+    await until(async () => (await them.first.client.call('getTurn', { instanceId })).retained.length === 1, {
       reason: 'the turn to end',
       withinMs: 60_000,
     });
     const order: string[] = [];
+    const runtime = them.runtime();
     const { applied, published, client } = await recoverRows([record], {
+      runtime,
       ports: {
         profiles: { resolve: async () => await Promise.resolve(profileOf('agent')) },
         sessions: plainSessions,
         outcomes: {
           apply: async ({ controlTurnId, outcome }) => {
-            const { retained } = await recovering().server.client.call('getTurn', { instanceId });
+            const { retained } = await runtime.server.client.call('getTurn', { instanceId });
             order.push(`apply ${controlTurnId} ${outcome.kind}, retained ${String(retained.length)}`);
             return { sessionState: 'failed' };
           },
         },
       },
       publish: async ({ sessionState }) => {
-        const { retained } = await recovering().server.client.call('getTurn', { instanceId });
+        const { retained } = await runtime.server.client.call('getTurn', { instanceId });
         order.push(`publish ${sessionState}, retained ${String(retained.length)}`);
       },
     });
@@ -334,19 +290,18 @@ describe('recover', () => {
     const { instance, record } = await liveSession('s1');
     const { instanceId } = instance;
     const turnId = await prompt(instanceId, script({ step: 'say', text: 'done' }));
-    await until(async () => (await first.client.call('getTurn', { instanceId })).retained.length === 1, {
+    await until(async () => (await them.first.client.call('getTurn', { instanceId })).retained.length === 1, {
       reason: 'the turn to end',
       withinMs: 60_000,
     });
-    tunnel.treat(/turn\/ack$/, 'break_before');
+    them.tunnel.treat(/turn\/ack$/, 'break_before');
     const second = await recoverRows([record]);
     expect(second.report.counts).toEqual({ retracked: 1 });
-    expect(place.events).toContainEqual(
+    expect(them.place.events).toContainEqual(
       expect.objectContaining({ name: 'outcome.not_acknowledged', turnId }),
     );
 
-    tunnel.reset();
-    await runtimes[0]?.detach();
+    them.tunnel.reset();
     const third = await recoverRows([record]);
     expect(third.applied).toEqual(second.applied);
     expect((await third.client.call('getTurn', { instanceId })).retained).toEqual([]);
@@ -354,7 +309,7 @@ describe('recover', () => {
 
   it('changes and doubles nothing when it runs again [SURVIVAL-002.9]', async () => {
     const { instance, record } = await liveSession('s1');
-    const runtime = nextRuntime();
+    const runtime = them.runtime();
     const once = await recoverRows([record], { runtime });
     const again = await recoverRows([record], { runtime });
     expect(outcomesOf(again.report)).toEqual(outcomesOf(once.report));
@@ -376,11 +331,11 @@ describe('recover', () => {
     'stops the instance when its %s read gets no answer over the whole budget [SURVIVAL-002.13]',
     async (name, matching) => {
       const { instance, record } = await liveSession('s1');
-      tunnel.treat(matching, 'break_before');
+      them.tunnel.treat(matching, 'break_before');
       const { report, published } = await recoverRows([record]);
       expect(outcomesOf(report)).toEqual({ s1: { kind: 'failed_read', name, detail: expect.any(String) } });
       expect(published).toEqual([]);
-      expect(tunnel.seen.filter((what) => matching.test(what.replace(' *', '')))).toHaveLength(2);
+      expect(them.tunnel.seen.filter((what) => matching.test(what.replace(' *', '')))).toHaveLength(2);
       expect(processIsAlive(instance.agentPid ?? 0)).toBe(false);
     },
   );
@@ -389,7 +344,7 @@ describe('recover', () => {
     const failing = await liveSession('failing');
     const broken = await liveSession('broken');
     const well = await liveSession('well');
-    tunnel.treat(new RegExp(`GET /instances/${failing.instance.instanceId}/turn$`), 'internal');
+    them.tunnel.treat(new RegExp(`GET /instances/${failing.instance.instanceId}/turn$`), 'internal');
     const { report, guards } = await recoverRows([failing.record, broken.record, well.record], {
       publish: ({ record }) => {
         if (record === broken.record) throw new Error('the host cannot take it');
@@ -430,8 +385,8 @@ describe('recover', () => {
     const { instance, record } = await liveSession('s1');
     const duplicate = await instanceWithoutAgent('s1', 'another');
     const orphan = await instanceWithoutAgent('orphan', 'orphan');
-    tunnel.treat(`DELETE /instances/${duplicate.instanceId}`, 'internal');
-    tunnel.treat(`DELETE /instances/${orphan.instanceId}`, 'break_before');
+    them.tunnel.treat(`DELETE /instances/${duplicate.instanceId}`, 'internal');
+    them.tunnel.treat(`DELETE /instances/${orphan.instanceId}`, 'break_before');
     const { report, published, guards, client } = await recoverRows([record]);
     expect(outcomesOf(report)).toEqual({ s1: { kind: 'stop_failed', instanceIds: [duplicate.instanceId] } });
     expect(published).toEqual([]);
@@ -449,7 +404,7 @@ describe('recover', () => {
 
   it('recovers nothing and stops nothing when the server cannot be enumerated [SURVIVAL-002.12]', async () => {
     const { instance, record } = await liveSession('s1');
-    tunnel.treat('GET /instances', 'internal');
+    them.tunnel.treat('GET /instances', 'internal');
     const { report, published } = await recoverRows([record]);
     expect(outcomesOf(report)).toEqual({ s1: { kind: 'not_enumerated' } });
     expect(published).toEqual([]);
@@ -458,20 +413,11 @@ describe('recover', () => {
 
   it('reports nothing recovered when adoption is refused, and why [SURVIVAL-005.6]', async () => {
     const { instance, record } = await liveSession('s1');
-    tunnel.treat('POST /ownership/rotate', 'internal');
-    await first.release();
-    const runtime = nextRuntime();
-    const report = await recover({
-      runtimes: [runtime],
-      rows: [record],
-      guards: new SessionGuards({ retryAfterMs: 100 }),
-      ports: ports(),
-      settings: SETTINGS,
-      signal: never,
-      publish: () => undefined,
-      onEvent: (event) => place.events.push(event),
+    them.tunnel.treat('POST /ownership/rotate', 'internal');
+    const { report } = await them.recover([record]);
+    expect(outcomesOf(await report)).toEqual({
+      s1: { kind: 'adoption_refused', reason: 'rotation_failure' },
     });
-    expect(outcomesOf(report)).toEqual({ s1: { kind: 'adoption_refused', reason: 'rotation_failure' } });
     expect(processIsAlive(instance.agentPid ?? 0)).toBe(true);
   });
 

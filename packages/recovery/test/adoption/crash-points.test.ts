@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CAPABILITIES } from '@holdfast/control-protocol';
-import type { FreshServer, OwnedControlServer, Ownership } from '@holdfast/executor-contract';
+import type { OwnedControlServer, Ownership } from '@holdfast/executor-contract';
 import { ADOPTION_POINTS, type AdoptionPoint, type OwnershipOptions } from '../../src/index.ts';
-import { SCOPE, dialRecorded, installation, never, type Installation } from '../fixtures/backend.ts';
-import { keptCredentials, type Credentials } from '../fixtures/credentials.ts';
+import { SCOPE, dialRecorded, never, type Installation } from '../fixtures/backend.ts';
 import { manualClock } from '../fixtures/manual-clock.ts';
-import { serverHere, type ServerHere } from '../fixtures/server-here.ts';
 import { survivorRuntime } from '../fixtures/survivor-runtime.ts';
+import { WatchedInstallation } from '../fixtures/watched-installation.ts';
 
 /** What a backend is about when it dies. */
 type Undertaking = 'adopt' | 'stop_incompatible' | 'end_survivor' | 'bootstrap' | 'start_over' | 'shut_down';
@@ -47,26 +46,17 @@ class Died extends Error {
   override readonly name = 'Died';
 }
 
+let watched: WatchedInstallation;
 let place: Installation;
-let credentials: Credentials;
-let servers: ServerHere[];
 
 beforeEach(async () => {
-  place = await installation('crash');
-  credentials = keptCredentials();
-  servers = [];
+  watched = await WatchedInstallation.start('crash');
+  ({ place } = watched);
 });
 
 afterEach(async () => {
-  for (const server of servers) await server[Symbol.asyncDispose]();
-  await place[Symbol.asyncDispose]();
+  await watched[Symbol.asyncDispose]();
 });
-
-async function startFresh(): Promise<FreshServer> {
-  const started = await serverHere(place.home, { random: credentials.random });
-  servers.push(started);
-  return started.fresh;
-}
 
 /** A backend whose renewal never comes, as that of a process that is gone. */
 function backend(given: Partial<OwnershipOptions> = {}): Ownership {
@@ -75,7 +65,7 @@ function backend(given: Partial<OwnershipOptions> = {}): Ownership {
 
 /** A backend that is gone before the one that dies starts its server and lets go of it. */
 async function ownServer(ownership = backend()): Promise<OwnedControlServer> {
-  return await ownership.bootstrap(SCOPE, await startFresh(), never);
+  return await ownership.bootstrap(SCOPE, await watched.startFresh(), never);
 }
 
 /** Does what it is about, with an ownership that ends it at the point; rejects with what that throws. */
@@ -103,7 +93,7 @@ async function undertake(undertaking: string, crashPoint: (point: AdoptionPoint)
     }
     case 'start_over': {
       await ownServer();
-      await servers[0]?.server.stop();
+      await watched.servers[0]?.server.stop();
       const dying = backend({ crashPoint });
       await dying.adopt(SCOPE, dialRecorded, never);
       await ownServer(dying);
@@ -126,13 +116,14 @@ describe('a backend that dies between two steps', () => {
       });
       await expect(dying).rejects.toBe(death);
 
-      const runtime = survivorRuntime(backend(), dialRecorded, { startFresh });
+      const runtime = survivorRuntime(backend(), dialRecorded, {
+        startFresh: watched.startFresh,
+      });
       expect(await runtime.open(never)).toMatchObject([{ server: next }]);
       expect(await runtime.server.enumerate(never)).toEqual({ kind: 'enumerated', instances: [] });
 
-      const { serverId, endpoint, credentialRef } = place.records.get(SCOPE);
-      expect(serverId).toBe(runtime.server.serverId);
-      expect(await credentials.driversOf(endpoint)).toEqual([await place.secrets.read(credentialRef)]);
+      expect(place.records.get(SCOPE).serverId).toBe(runtime.server.serverId);
+      await watched.expectOneDriver();
       await runtime.detach();
     },
   );

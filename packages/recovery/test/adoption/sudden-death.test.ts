@@ -1,52 +1,34 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Dial, FreshServer } from '@holdfast/executor-contract';
+import type { Dial } from '@holdfast/executor-contract';
 import { startProgram } from '@holdfast/testbeds';
 import { ADOPTION_POINTS, type AdoptionPoint, type ControlServerRecords } from '../../src/index.ts';
-import { SCOPE, dialRecorded, installation, never, type Installation } from '../fixtures/backend.ts';
+import { SCOPE, dialRecorded, never, type Installation } from '../fixtures/backend.ts';
 import { runControlServer } from '../fixtures/control-server.ts';
-import { keptCredentials, type Credentials } from '../fixtures/credentials.ts';
 import { fileRecords } from '../fixtures/file-records.ts';
 import { manualClock } from '../fixtures/manual-clock.ts';
 import { proxyTo, type Proxy } from '../fixtures/proxy.ts';
-import { serverHere, type ServerHere } from '../fixtures/server-here.ts';
 import { survivorRuntime, type SurvivorRuntime } from '../fixtures/survivor-runtime.ts';
+import { WatchedInstallation } from '../fixtures/watched-installation.ts';
 
+let watched: WatchedInstallation;
 let place: Installation;
-let credentials: Credentials;
-let servers: ServerHere[];
 
 beforeEach(async () => {
-  place = await installation('death');
-  credentials = keptCredentials();
-  servers = [];
+  watched = await WatchedInstallation.start('death');
+  ({ place } = watched);
 });
 
 afterEach(async () => {
-  for (const server of servers) await server[Symbol.asyncDispose]();
-  await place[Symbol.asyncDispose]();
+  await watched[Symbol.asyncDispose]();
 });
-
-async function startFresh(): Promise<FreshServer> {
-  const started = await serverHere(place.home, { random: credentials.random });
-  servers.push(started);
-  return started.fresh;
-}
 
 /** A backend that comes after: it adopts what is on record, or starts a server. */
 function nextBackend(
   dial: Dial = dialRecorded,
   records: ControlServerRecords = place.records,
 ): SurvivorRuntime {
-  return survivorRuntime(place.backend({ records }), dial, { startFresh });
-}
-
-async function expectOneDriver(records: ControlServerRecords = place.records): Promise<void> {
-  const record = await records.read(SCOPE);
-  if (record === null) throw new Error('no record');
-  expect(await credentials.driversOf(record.endpoint)).toEqual([
-    await place.secrets.read(record.credentialRef),
-  ]);
+  return survivorRuntime(place.backend({ records }), dial, { startFresh: watched.startFresh });
 }
 
 describe('a backend that is killed', () => {
@@ -64,7 +46,7 @@ describe('a backend that is killed', () => {
     async (point: AdoptionPoint, next) => {
       const recordFile = `${place.home}/records.json`;
       const records = fileRecords(recordFile);
-      const fresh = await startFresh();
+      const fresh = await watched.startFresh();
       const bootstraps = point.startsWith('bootstrap.');
       if (!bootstraps) await (await place.backend({ records }).bootstrap(SCOPE, fresh, never)).release();
 
@@ -84,7 +66,7 @@ describe('a backend that is killed', () => {
       const runtime = nextBackend(dialRecorded, records);
       expect(await runtime.open(never)).toMatchObject([{ server: next }]);
       expect(await runtime.server.enumerate(never)).toEqual({ kind: 'enumerated', instances: [] });
-      await expectOneDriver(records);
+      await watched.expectOneDriver(records);
       await runtime.detach();
     },
   );
@@ -109,7 +91,7 @@ describe('a server that is killed', () => {
 
       const runtime = nextBackend();
       expect(await runtime.open(never)).toMatchObject([{ server: 'started', refusal: 'no_answer' }]);
-      await expectOneDriver();
+      await watched.expectOneDriver();
       await runtime.detach();
     },
   );
@@ -118,7 +100,7 @@ describe('a server that is killed', () => {
 describe('an answer that is lost', () => {
   /** The server on record, with somebody on the way to it who breaks connections. */
   async function behindTunnel(): Promise<{ readonly tunnel: Proxy; readonly dial: Dial }> {
-    const fresh = await startFresh();
+    const fresh = await watched.startFresh();
     await (await place.backend().bootstrap(SCOPE, fresh, never)).release();
     const tunnel = await proxyTo(fresh.endpoint);
     const dial: Dial = async (record) =>
@@ -148,7 +130,7 @@ describe('an answer that is lost', () => {
 
     const runtime = nextBackend(dial);
     expect(await runtime.open(never)).toMatchObject([{ server: 'adopted' }]);
-    await expectOneDriver();
+    await watched.expectOneDriver();
     await runtime.detach();
   });
 
@@ -162,7 +144,7 @@ describe('an answer that is lost', () => {
 
     const runtime = nextBackend(dial);
     expect(await runtime.open(never)).toMatchObject([{ server: 'started' }]);
-    await expectOneDriver();
+    await watched.expectOneDriver();
     await runtime.detach();
   });
 
@@ -176,14 +158,14 @@ describe('an answer that is lost', () => {
 
     const runtime = nextBackend(dial);
     expect(await runtime.open(never)).toMatchObject([{ server: 'adopted' }]);
-    await expectOneDriver();
+    await watched.expectOneDriver();
     await runtime.detach();
   });
 
   it.each(['GET /identity', 'POST /ownership/bootstrap', 'GET /ownership'])(
     'to %s of a fresh server leaves no record of it, and the next backend starts another',
     async (step) => {
-      const fresh = await startFresh();
+      const fresh = await watched.startFresh();
       await using tunnel = await proxyTo(fresh.endpoint);
       tunnel.treat(step, 'break_after');
       await expect(
@@ -193,7 +175,7 @@ describe('an answer that is lost', () => {
 
       const runtime = nextBackend();
       expect(await runtime.open(never)).toMatchObject([{ server: 'started' }]);
-      await expectOneDriver();
+      await watched.expectOneDriver();
       await runtime.detach();
     },
   );

@@ -1,77 +1,34 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { resolveSettings } from '@holdfast/control-protocol';
-import type { Dial, ExecutionRecord, OwnedControlServer, Ownership } from '@holdfast/executor-contract';
-import { idleAgentCommand, scriptedAgentCommand } from '@holdfast/scripted-agent';
+import type { Dial, ExecutionRecord, Ownership } from '@holdfast/executor-contract';
 import { processIsAlive, processStartTime, until } from '@holdfast/testbeds';
 import {
-  SessionGuards,
   planReconciliation,
-  recover,
   type RecoverOptions,
   type RecoveryReport,
+  type SessionGuards,
 } from '../../src/index.ts';
-import {
-  SCOPE,
-  SETTINGS,
-  dialRecorded,
-  installation,
-  never,
-  type Installation,
-} from '../fixtures/backend.ts';
-import { runControlServer, type RunningServer } from '../fixtures/control-server.ts';
+import { SCOPE, SETTINGS, dialRecorded, never } from '../fixtures/backend.ts';
 import { judged } from '../fixtures/judged.ts';
-import { proxyTo, type Proxy } from '../fixtures/proxy.ts';
-import { ports } from '../fixtures/ports.ts';
+import { Recovering } from '../fixtures/recovering.ts';
 import { row } from '../fixtures/rows.ts';
 import { launchOn, survivorRuntime, type SurvivorRuntime } from '../fixtures/survivor-runtime.ts';
 
-let place: Installation;
-let server: RunningServer;
-let tunnel: Proxy;
-/** The backend that will be gone. */
-let first: OwnedControlServer;
-let runtimes: SurvivorRuntime[];
+let them: Recovering;
 
 beforeEach(async () => {
-  place = await installation('liveness');
-  server = await runControlServer(place.home);
-  tunnel = await proxyTo(server.dialled.endpoint);
-  first = await place.backend().bootstrap(SCOPE, server.fresh, never);
-  runtimes = [];
+  them = await Recovering.start('liveness');
 });
 
 afterEach(async () => {
-  await first.release();
-  for (const runtime of runtimes) await runtime.detach();
-  await tunnel[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-  await place[Symbol.asyncDispose]();
+  await them[Symbol.asyncDispose]();
 });
 
 /** A session of the first backend with a running agent, as its row names it. */
-async function liveRow(
-  sessionId: string,
-  command: readonly string[] = scriptedAgentCommand(),
-  given: Partial<ExecutionRecord> = {},
-): Promise<ExecutionRecord> {
-  const { instance } = await launchOn(first, {
-    executionId: `execution-${sessionId}`,
-    sessionId,
-    taskId: `task-${sessionId}`,
-    workspacePath: place.home,
-    workspaceSourceRoots: [place.home],
-    environment: {},
-  });
-  const { instanceId } = instance;
-  const { agentPid } = await first.client.call('startAgent', {
-    instanceId,
-    command: [...command],
-    session: { kind: 'new' },
-    mcpServers: [],
-    approval: 'allow',
-  });
+async function liveRow(sessionId: string, given: Partial<ExecutionRecord> = {}): Promise<ExecutionRecord> {
+  const { record, agentPid } = await them.survivor(sessionId, { row: given });
   const agentProcess = { pid: agentPid, startTime: processStartTime(agentPid) ?? 'it has ended' };
-  return row(sessionId, { serverId: first.serverId, instanceId, agentProcess, ...given });
+  return { ...record, serverId: them.first.serverId, agentProcess };
 }
 
 interface Judged {
@@ -85,31 +42,30 @@ interface Judged {
 /** A backend starts, recovers the rows and judges them after that. */
 async function backend(
   rows: readonly ExecutionRecord[],
-  ownership = place.backend(),
-  dial: Dial = async () => await Promise.resolve(tunnel.dialled),
+  ownership = them.place.backend(),
+  dial: Dial = async () => await Promise.resolve(them.tunnel.dialled),
   settings: RecoverOptions['settings'] = SETTINGS,
 ): Promise<Judged> {
-  await first.release();
-  for (const runtime of runtimes) await runtime.detach();
   const runtime = survivorRuntime(ownership, dial);
-  const guards = new SessionGuards({ retryAfterMs: 100 });
-  const published: string[] = [];
-  const recovery = await recover({
-    runtimes: [runtime],
-    rows,
-    guards,
-    ports: ports(),
+  const { published, guards, report } = await them.recover(rows, {
+    runtime,
     settings,
-    signal: never,
-    publish: ({ execution }) => {
-      published.push(execution.sessionId);
-    },
-    onEvent: (event) => place.events.push(event),
+    onEvent: (event) => them.place.events.push(event),
   });
+  const recovery = await report;
   const driven = recovery.scopes.some((scope) => scope.server === 'adopted');
-  if (driven) runtimes.push(runtime);
-  const report = await judged(recovery, { runtime, ownership, servers: driven ? [runtime.server] : [] });
-  return { report, published, guards, runtime, ownership };
+  const withLiveness = await judged(recovery, {
+    runtime,
+    ownership,
+    servers: driven ? [runtime.server] : [],
+  });
+  return {
+    report: withLiveness,
+    published: published.map(({ execution }) => execution.sessionId),
+    guards,
+    runtime,
+    ownership,
+  };
 }
 
 function livenessOf({ rows }: RecoveryReport): unknown {
@@ -128,9 +84,14 @@ function repairsOf({ rows }: RecoveryReport): readonly string[] {
 describe('rows after a recovery', () => {
   it('are judged by one enumeration of the adopted server, taken after their outcomes [SURVIVAL-003.1] [SURVIVAL-003.6]', async () => {
     const live = await liveRow('live');
-    const doomed = await liveRow('doomed', scriptedAgentCommand(), { metadata: {}, agentProfileId: '' });
+    const doomed = await liveRow('doomed', { metadata: {}, agentProfileId: '' });
     const elsewhere = row('elsewhere', { serverId: 'another-server', agentProcess: live.agentProcess });
-    const { report } = await backend([live, doomed, row('gone', { serverId: first.serverId }), elsewhere]);
+    const { report } = await backend([
+      live,
+      doomed,
+      row('gone', { serverId: them.first.serverId }),
+      elsewhere,
+    ]);
     // What its own recovery stopped is gone by the time rows are judged.
     expect(livenessOf(report)).toEqual({
       live: 'retracked, alive (adopted)',
@@ -139,18 +100,18 @@ describe('rows after a recovery', () => {
       elsewhere: 'no_instance, alive (no_server)',
     });
     expect(repairsOf(report)).toEqual(['execution-doomed', 'execution-gone']);
-    expect(tunnel.seen.filter((what) => what === 'GET /instances *')).toHaveLength(2);
+    expect(them.tunnel.seen.filter((what) => what === 'GET /instances *')).toHaveLength(2);
   });
 
   it('say nothing and are kept while the adopted server cannot be enumerated, and are told afresh later [SURVIVAL-002.12] [SURVIVAL-003.6]', async () => {
     const live = await liveRow('live');
-    tunnel.treat('GET /instances', 'internal');
+    them.tunnel.treat('GET /instances', 'internal');
     const { report, published, runtime, ownership } = await backend([live]);
     expect(livenessOf(report)).toEqual({ live: 'not_enumerated, unknown (adopted)' });
     expect({ repairs: repairsOf(report), published }).toEqual({ repairs: [], published: [] });
     expect(processIsAlive(live.agentProcess?.pid ?? 0)).toBe(true);
 
-    tunnel.reset();
+    them.tunnel.reset();
     const parts = { runtime, ownership, servers: [runtime.server] };
     expect(livenessOf(await judged(report, parts))).toEqual({ live: 'not_enumerated, alive (adopted)' });
     await runtime.server.stopInstance(live.instanceId);
@@ -159,24 +120,24 @@ describe('rows after a recovery', () => {
 
   it('say nothing and are kept while somebody listens where a server refused us, which is sent nothing more [OWNERSHIP-001.4]', async () => {
     const live = await liveRow('live');
-    const ownership = place.backend({
-      secrets: { ...place.secrets, read: async () => await Promise.reject(new Error('locked away')) },
+    const ownership = them.place.backend({
+      secrets: { ...them.place.secrets, read: async () => await Promise.reject(new Error('locked away')) },
     });
     expect(await ownership.refusedServer(SCOPE, never)).toBe('none');
     const { report } = await backend([live], ownership);
     expect(livenessOf(report)).toEqual({ live: 'adoption_refused, unknown (not_adopted)' });
     expect(repairsOf(report)).toEqual([]);
-    expect(tunnel.seen).toEqual(['GET /identity']);
+    expect(them.tunnel.seen).toEqual(['GET /identity']);
   });
 
   it('are judged by their processes once nobody listens there any more', async () => {
     const live = await liveRow('live');
-    const ownership = place.backend({
-      secrets: { ...place.secrets, read: async () => await Promise.reject(new Error('locked away')) },
+    const ownership = them.place.backend({
+      secrets: { ...them.place.secrets, read: async () => await Promise.reject(new Error('locked away')) },
     });
     const { report, runtime } = await backend([live], ownership, dialRecorded);
     expect(livenessOf(report)).toEqual({ live: 'adoption_refused, unknown (not_adopted)' });
-    await server[Symbol.asyncDispose]();
+    await them.endServer();
     expect(await ownership.refusedServer(SCOPE, never)).toBe('gone');
     const gone = { live: 'adoption_refused, gone (no_server)' };
     const isGone = async (): Promise<boolean> => {
@@ -189,12 +150,12 @@ describe('rows after a recovery', () => {
   it('are forgotten as refused once their server is adopted after all', async () => {
     const live = await liveRow('live');
     let locked = true;
-    const ownership = place.backend({
+    const ownership = them.place.backend({
       secrets: {
-        ...place.secrets,
+        ...them.place.secrets,
         read: async (ref) => {
           if (locked) throw new Error('locked away');
-          return await place.secrets.read(ref);
+          return await them.place.secrets.read(ref);
         },
       },
     });
@@ -209,15 +170,15 @@ describe('rows after a recovery', () => {
 
   it('of an instance that could not be stopped keep their guard and stay, whatever the order [SURVIVAL-002.16]', async () => {
     const live = await liveRow('live');
-    const { instance: duplicate } = await launchOn(first, {
+    const { instance: duplicate } = await launchOn(them.first, {
       executionId: 'another',
       sessionId: 'live',
       taskId: 'task-live',
-      workspacePath: place.home,
-      workspaceSourceRoots: [place.home],
+      workspacePath: them.place.home,
+      workspaceSourceRoots: [them.place.home],
       environment: {},
     });
-    tunnel.treat(`DELETE /instances/${duplicate.instanceId}`, 'internal');
+    them.tunnel.treat(`DELETE /instances/${duplicate.instanceId}`, 'internal');
     const { report, guards } = await backend([live]);
     expect(livenessOf(report)).toEqual({ live: 'stop_failed, alive (adopted)' });
     expect(repairsOf(report)).toEqual([]);
@@ -227,8 +188,8 @@ describe('rows after a recovery', () => {
   it('of passthrough sessions are repaired, their instances stopped; a mode that cannot be read counts as managed', async () => {
     const rows = [
       await liveRow('managed'),
-      await liveRow('passthrough', undefined, { sessionMode: 'passthrough' }),
-      await liveRow('unreadable', undefined, { sessionMode: null }),
+      await liveRow('passthrough', { sessionMode: 'passthrough' }),
+      await liveRow('unreadable', { sessionMode: null }),
     ];
     const { report, published } = await backend(rows);
     expect(livenessOf(report)).toEqual({
@@ -243,7 +204,7 @@ describe('rows after a recovery', () => {
 
 describe('recovery by one backend after another', () => {
   it('comes to the same each time, with the same agents [SURVIVAL-002.9]', async () => {
-    const rows = [await liveRow('s1'), await liveRow('s2'), row('gone', { serverId: first.serverId })];
+    const rows = [await liveRow('s1'), await liveRow('s2'), row('gone', { serverId: them.first.serverId })];
     const reports: unknown[] = [];
     for (let backends = 0; backends < 3; backends += 1) {
       const { report, published } = await backend(rows);
@@ -254,7 +215,7 @@ describe('recovery by one backend after another', () => {
     expect(
       rows.flatMap(({ agentProcess }) => agentProcess ?? []).every(({ pid }) => processIsAlive(pid)),
     ).toBe(true);
-    expect(place.events.filter(({ name }) => name === 'instance.stopped')).toEqual([]);
+    expect(them.place.events.filter(({ name }) => name === 'instance.stopped')).toEqual([]);
   });
 });
 
@@ -264,18 +225,18 @@ describe('an installation with two hundred sessions', () => {
   it('re-tracks them all before the deadline, each with its own agent, and judges all rows by one enumeration', async () => {
     const rows: ExecutionRecord[] = [];
     for (let index = 0; index < SESSIONS; index += 1) {
-      rows.push(await liveRow(`s${String(index)}`, idleAgentCommand()));
+      rows.push(await liveRow(`s${String(index)}`));
     }
-    const seen = tunnel.seen.length;
+    const seen = them.tunnel.seen.length;
     // The read budget and the deadline of the product, not the short ones of these tests.
     const settings = resolveSettings({});
-    const { report, published } = await backend(rows, place.backend({ settings }), undefined, settings);
+    const { report, published } = await backend(rows, them.place.backend({ settings }), undefined, settings);
     expect(report.counts).toEqual({ retracked: SESSIONS });
     expect(new Set(published).size).toBe(SESSIONS);
     expect(report.rows.every(({ liveness }) => liveness?.liveness === 'alive')).toBe(true);
     expect(planReconciliation(report.rows)).toEqual({ sessions: [] });
     expect(String(report).split('\n')).toHaveLength(SESSIONS + 2);
-    expect(tunnel.seen.slice(seen).filter((what) => what === 'GET /instances *')).toHaveLength(2);
+    expect(them.tunnel.seen.slice(seen).filter((what) => what === 'GET /instances *')).toHaveLength(2);
     const pids = new Set(rows.map(({ agentProcess }) => agentProcess?.pid));
     expect(pids.size).toBe(SESSIONS);
   });
