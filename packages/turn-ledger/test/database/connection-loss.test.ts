@@ -226,4 +226,27 @@ const APPLY = {
       Array.from({ length: acknowledged }, (_, index) => said(String(index + 1))),
     );
   });
+
+  it('with its server, which comes back as a standby: nothing is stored until that is promoted, on the same connections', async () => {
+    const { server } = database;
+    const url = await database.fresh();
+    await using ledger = await openLedger({ url, postgres: { poolSize: 1 } });
+    await database.query(url, `copy (select '') to program 'cat > standby.signal'`);
+    await server.crash();
+    const takesWrites = server.restart();
+    try {
+      const refused = async (): Promise<string> =>
+        (await rejection(ledger.tasks.ensure('t'), LedgerUnavailableError)).reason;
+      await until(async () => (await refused()) === 'cannot_write', {
+        reason: 'the standby to take connections',
+        withinMs: 60_000,
+      });
+      expect(await refused()).toBe('cannot_write');
+      expect(await ledger.tasks.list()).toEqual([]);
+    } finally {
+      await database.query(url, 'select pg_promote()');
+      await takesWrites;
+    }
+    expect(await ledger.tasks.ensure('t')).toMatchObject({ taskId: 't' });
+  });
 });

@@ -40,6 +40,10 @@ const APPLY = {
     return ledger;
   }
 
+  function schemaOf(url: string): string {
+    return /search_path(?:=|%3D)(\w+)/i.exec(url)?.[1] ?? 'public';
+  }
+
   /** The url with some part changed. */
   function changed(change: (url: URL) => void): string {
     const url = new URL(database.server.url);
@@ -114,6 +118,26 @@ const APPLY = {
       database.server.url,
       'drop owned by guest; drop schema public cascade; create schema public',
     );
+  });
+
+  it('goes on once a transaction can begin again, on the same connection', async () => {
+    const url = await database.fresh();
+    await database.query(
+      url,
+      `create role app login password 'app-secret' noinherit; grant create, usage on schema ${schemaOf(url)} to app`,
+    );
+    const asApp = new URL(url);
+    asApp.username = 'app';
+    asApp.password = 'app-secret';
+    await using ledger = await openLedger({ url: asApp.href, postgres: { poolSize: 1 } });
+    const begins = 'execute on function txid_current() ';
+    await database.query(url, `revoke ${begins} from public`);
+    for (let times = 0; times < 2; times += 1) {
+      const error = await rejection(ledger.tasks.ensure('t'), LedgerUnavailableError);
+      expect(error.message).toContain('(access_denied, permission denied for function txid_current)');
+    }
+    await database.query(url, `grant ${begins} to public`);
+    expect(await ledger.tasks.ensure('t')).toMatchObject({ taskId: 't' });
   });
 
   it('says that a database takes no connections', async () => {

@@ -41,7 +41,13 @@ export class PostgresDriver implements Driver {
   }
 
   async beginTransaction(connection: PostgresConnection): Promise<void> {
-    await connection.begin();
+    try {
+      await connection.begin();
+    } catch (error) {
+      // It may have begun all the same and have failed then; Kysely rolls back only what it has seen begin.
+      await connection.rollback();
+      throw error;
+    }
   }
 
   async commitTransaction(connection: PostgresConnection): Promise<void> {
