@@ -144,7 +144,7 @@ describe('a database whose files are taken away while it is open', () => {
           () => false,
           (error: unknown) => error instanceof LedgerUnavailableError && error.reason === 'file_gone',
         ),
-      { reason: 'the ledger to notice', withinMs: 10_000 },
+      { reason: 'the ledger to notice', withinMs: 60_000 },
     );
     await rejection(ledger.tasks.ensure('lost'), LedgerUnavailableError);
   });

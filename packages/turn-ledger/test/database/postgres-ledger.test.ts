@@ -293,7 +293,7 @@ const APPLY = {
           for (const { virtualtransaction } of locks) waited.add(virtualtransaction);
           return waited.size > 2;
         },
-        { reason: 'the ledger to be timed out twice', withinMs: 10_000 },
+        { reason: 'the ledger to be timed out twice', withinMs: 60_000 },
       );
       await other.query('commit');
       await other.end();

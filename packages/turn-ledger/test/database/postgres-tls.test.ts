@@ -45,7 +45,7 @@ import { rejection } from '../recorded-session.ts';
             () => false,
             () => true,
           ),
-        { reason: 'the server to read its configuration', withinMs: 20_000 },
+        { reason: 'the server to read its configuration', withinMs: 60_000 },
       );
     });
 
