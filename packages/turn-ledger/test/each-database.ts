@@ -22,6 +22,8 @@ export interface TestDatabase {
   query(url: string, sql: string): Promise<readonly Row[]>;
   /** As {@link query}, past all constraints. */
   damage(url: string, sql: string): Promise<void>;
+  /** Ends its server at once and starts it again; null where there is no server. */
+  readonly crash: (() => Promise<void>) | null;
 }
 
 /** {@link TestDatabase} of PostgreSQL, with its server. */
@@ -84,6 +86,7 @@ function sqliteDatabase(): TestDatabase {
       });
       await Promise.resolve();
     },
+    crash: null,
   };
 }
 
@@ -126,6 +129,10 @@ export function postgresDatabase(): TestPostgres {
     query: queryPostgres,
     async damage(url, sql) {
       await queryPostgres(url, `${UNCHECKED}; set session_replication_role = replica; ${sql}`);
+    },
+    crash: async () => {
+      await started().crash();
+      await started().restart();
     },
   };
 }

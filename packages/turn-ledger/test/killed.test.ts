@@ -21,7 +21,7 @@ const RANDOM_KILLS: Record<TestDatabase['name'], number> = {
 const KILL_WHEN = { SQLite: ['after'], PostgreSQL: ['after', 'sent'] } as const;
 
 /** When to kill: after so much work, and a little later. */
-const moment = fc.record({ work: fc.nat({ max: 8 }), laterMs: fc.nat({ max: 20 }) });
+const moment = { work: fc.nat({ max: 8 }), laterMs: fc.nat({ max: 20 }) };
 
 /** A ledger that programs work on which are killed. */
 class KilledBackends {
@@ -104,7 +104,7 @@ eachDatabase((database) => {
       await using program = await backends.start('after', '1000');
       expect(await program.exited).toMatchObject({ exitCode: 0 });
     }
-    await eachDrawn(moment, RANDOM_KILLS[database.name], async ({ work, laterMs }, kill) => {
+    await eachDrawn(fc.record(moment), RANDOM_KILLS[database.name], async ({ work, laterMs }, kill) => {
       await using program = await backends.start();
       // One in four dies while it starts, opens the ledger, or recovers what the one before it left.
       if (kill % 4 > 0) {
@@ -119,6 +119,32 @@ eachDatabase((database) => {
     });
     expect(backends.applied).toBeGreaterThan(RANDOM_KILLS[database.name] / 4);
   }, 600_000);
+
+  const { crash } = database;
+  if (crash !== null)
+    it('a backend that is killed at any moment while its database server crashes has lost nothing that was acknowledged, and doubled nothing [SURVIVAL-004.6] [BEYOND-02]', async () => {
+      await using home = await testHome('both-killed');
+      const backends = new KilledBackends(await database.fresh(), home);
+      const meeting = fc.record({ ...moment, serverFirst: fc.boolean(), apartMs: fc.nat({ max: 5 }) });
+      await eachDrawn(meeting, Math.ceil(KILLS / 8), async ({ work, laterMs, serverFirst, apartMs }) => {
+        await using program = await backends.start();
+        await program.nextLine('ready', { withinMs: 60_000 });
+        for (let stored = 0; stored < work; stored += 1)
+          await program.nextLine('stored', { withinMs: 60_000 });
+        await setTimeout(laterMs);
+        const kill = (): void => {
+          program.kill('SIGKILL');
+        };
+        if (!serverFirst) kill();
+        const crashed = crash();
+        await setTimeout(apartMs);
+        if (serverFirst) kill();
+        await program.exited;
+        await crashed;
+        await backends.check(program);
+      });
+      expect(backends.applied).toBeGreaterThan(0);
+    });
 
   it.each(KILL_WHEN[database.name])(
     'a backend that is killed at any statement of applying and appending (%s) loses and doubles nothing [SURVIVAL-004.6]',

@@ -146,7 +146,7 @@ describe('a database whose files are taken away while it is open', () => {
         ),
       { reason: 'the ledger to notice', withinMs: 60_000 },
     );
-    await rejection(ledger.tasks.ensure('lost'), LedgerUnavailableError);
+    await expect(ledger.tasks.ensure('lost')).rejects.toMatchObject({ reason: 'file_gone' });
   });
 
   it('is found behind a symbolic link', async () => {
