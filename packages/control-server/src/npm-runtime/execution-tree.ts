@@ -73,7 +73,10 @@ async function isPlainDirectory(path: string, what: string): Promise<boolean> {
   if (found === null) return false;
   // A symbolic link is no directory here either.
   if (!found.isDirectory()) throw unsafe(`${what} is not a directory`);
-  return true;
+  const real = await unlessGone(async () => await realpath(path));
+  // The way to it had no link when the root was looked at.
+  if (real !== undefined && real !== path) throw unsafe(`${what} is not where it was`);
+  return real !== undefined;
 }
 
 /** Deletes what this removal, and any that was cut short, has set aside. */

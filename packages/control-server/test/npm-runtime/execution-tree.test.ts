@@ -142,6 +142,17 @@ describe('the removal of an execution tree', () => {
     expect(await remove(home.path('missing'))).toEqual({ removed: false, left: [] });
   });
 
+  it('refuses when the root has become a symbolic link since it was looked at [RUNTIME-002.4]', async () => {
+    await using home = await testHome('npm-tree');
+    const cache = await cacheOf(home);
+    await plant(cache);
+    await rename(cache, home.path('moved'));
+    await symlink(home.path('moved'), cache);
+    const before = snapshot(home.root);
+    await expect(remove(cache)).rejects.toThrow(refused);
+    expect(snapshot(home.root)).toEqual(before);
+  });
+
   it.each(['_npx', 'the tree'])('refuses when %s is a symbolic link [RUNTIME-002.4]', async (what) => {
     await using home = await testHome('npm-tree');
     const cache = await cacheOf(home);
