@@ -7,6 +7,9 @@ import { NpmRuntimes, type RuntimeStart } from '../../src/npm-runtime/npm-runtim
 import { systemClock } from '../../src/ports/clock.ts';
 import { insteadOfNpm, running } from '../support/npm-world.ts';
 
+// Other tests of the machine may look for processes at the same time.
+const SLEEP = `sleep ${String(400_000 + process.pid)}`;
+
 it('holds back the starts of a package while its copy is removed, and those alone', async () => {
   await using home = await testHome('npm-runtimes');
   const runtimes = new NpmRuntimes({
@@ -23,11 +26,11 @@ it('holds back the starts of a package while its copy is removed, and those alon
     preference: '--prefer-offline',
     signal,
   });
-  const PATH = await insteadOfNpm(home.path('bin'), 'sleep 300.75');
+  const PATH = await insteadOfNpm(home.path('bin'), SLEEP);
   const repairing = runtimes
     .repair({ ...request('agent@1.0.0', stop.signal), environment: { PATH } })
     .catch((error: unknown) => error);
-  await until(() => running('sleep 300.75').length > 0, { reason: 'npm to be asked', withinMs: 60_000 });
+  await until(() => running(SLEEP).length > 0, { reason: 'npm to be asked', withinMs: 60_000 });
 
   const begun: string[] = [];
   const given = new AbortController();

@@ -26,6 +26,11 @@ async function repair({ client, instanceId }: InstanceOf, packageSpec = specOf('
   return await client.call('repairRuntime', { instanceId, packageSpec });
 }
 
+// Other tests of the machine may look for processes at the same time.
+const OWN_VERSION = `1.0.${String(process.pid)}`;
+const SLEEP = `sleep ${String(300_000 + process.pid)}`;
+const TALKER = `late-talker-${String(process.pid)}`;
+
 /** Where the agent was started and with what, as its program found it. */
 const TRACE = `require('node:fs').writeFileSync(process.env.ACME_TRACE, JSON.stringify([process.cwd(), process.env]));`;
 
@@ -179,19 +184,20 @@ describe('an agent that npm runs', () => {
 
   it('waits while another instance installs the same package, and no longer than that one is there', async () => {
     await using world = await npmWorld();
-    world.registry.publish(agentPackage('1.0.0'));
+    world.registry.publish(agentPackage(OWN_VERSION));
     const [first, second, third] = [await world.instance(), await world.instance(), await world.instance()];
     world.registry.mood = 'silent';
-    const starts = [first, second, third].map(
-      async (instance) => await instance.start(npmStart('1.0.0')).catch((error: unknown) => error),
-    );
+    const start = async (instance: InstanceOf): Promise<unknown> =>
+      await instance.start(npmStart(OWN_VERSION)).catch((error: unknown) => error);
     // What npm calls itself once it runs.
-    const npms = (): number => running(`npm exec ${specOf('1.0.0')}`).length;
+    const npms = (): number => running(`npm exec ${specOf(OWN_VERSION)}`).length;
+    const starts = [start(first)];
     await until(() => world.registry.requests('/@acme/agent').length > 0, {
       reason: 'npm to ask the registry',
       withinMs: 60_000,
     });
-    for (const instance of [first, second, third]) {
+    starts.push(start(second), start(third));
+    for (const instance of [second, third]) {
       await instance.untilIt('it to be starting', ({ status }) => status === 'starting');
     }
     expect(npms()).toBe(1);
@@ -207,8 +213,7 @@ describe('an agent that npm runs', () => {
     expect(await starts[0]).toMatchObject({ code: 'agent_start_failed', details: { phase: 'initialize' } });
     expect(await starts[2]).toMatchObject({ agent: { name: 'scripted-agent' } });
     // Installed, it is started at any time.
-    const both = await Promise.all([first.start(npmStart('1.0.0')), second.start(npmStart('1.0.0'))]);
-    expect(both).toMatchObject([
+    expect(await Promise.all([start(first), start(second)])).toMatchObject([
       { agent: { name: 'scripted-agent' } },
       { agent: { name: 'scripted-agent' } },
     ]);
@@ -305,10 +310,10 @@ describe('the repair of a runtime', () => {
     await instance.start(npmStart('1.0.0'));
     await expect(repair(instance)).rejects.toMatchObject({ code: 'agent_already_running' });
     await world.client.call('stopAgent', { instanceId: instance.instanceId });
-    const PATH = await insteadOfNpm(world.home.path('bin'), 'sleep 300.25');
+    const PATH = await insteadOfNpm(world.home.path('bin'), SLEEP);
     const hanging = await world.instance({ PATH });
     const repairing = repair(hanging).catch((error: unknown) => error);
-    await until(() => running('sleep 300.25').length > 0, { reason: 'npm to be asked', withinMs: 60_000 });
+    await until(() => running(SLEEP).length > 0, { reason: 'npm to be asked', withinMs: 60_000 });
     await expect(hanging.start(npmStart('1.0.0'))).rejects.toMatchObject({
       code: 'agent_already_running',
       message: expect.stringContaining('repairs the runtime'),
@@ -334,17 +339,17 @@ describe('the repair of a runtime', () => {
       await maker.start(npmStart('1.0.0'));
       await world.client.call('stopAgent', { instanceId: maker.instanceId });
       const before = snapshot(world.cache);
-      const PATH = await insteadOfNpm(world.home.path('bin'), `sleep 300.5; echo ${world.cache}`);
+      const PATH = await insteadOfNpm(world.home.path('bin'), `${SLEEP}; echo ${world.cache}`);
       const instance = await world.instance({ PATH });
       const { instanceId } = instance;
       const repairing = repair(instance).catch((error: unknown) => error);
-      await until(() => running('sleep 300.5').length > 0, { reason: 'npm to be asked', withinMs: 60_000 });
+      await until(() => running(SLEEP).length > 0, { reason: 'npm to be asked', withinMs: 60_000 });
       if (how === 'is stopped') await world.client.call('stopAgent', { instanceId });
       else if (how === 'is deleted') await world.client.call('deleteInstance', { instanceId });
       else await world.client.call('shutdown', {});
       expect(await repairing).toMatchObject({ code });
       // Killed before the answer; the system may take a moment to bury it.
-      await until(() => running('sleep 300.5').length === 0, { reason: 'npm to be gone', withinMs: 60_000 });
+      await until(() => running(SLEEP).length === 0, { reason: 'npm to be gone', withinMs: 60_000 });
       expect(snapshot(world.cache)).toEqual(before);
     },
   );
@@ -436,7 +441,7 @@ it('lets nothing late of a failed child reach its replacement [RUNTIME-002.6]', 
     if (!existsSync(process.env.ACME_TRACE)) {
       writeFileSync(process.env.ACME_TRACE, '');
       const { spawn } = require('node:child_process');
-      spawn(process.execPath, ['-e', ${JSON.stringify(talker)}, 'late-talker'], { detached: true, env: {}, stdio: ['ignore', 'inherit', 'ignore'] }).unref();
+      spawn(process.execPath, ['-e', ${JSON.stringify(talker)}, '${TALKER}'], { detached: true, env: {}, stdio: ['ignore', 'inherit', 'ignore'] }).unref();
       setTimeout(() => process.exit(1), 300);
     } else import(AGENT);`;
   const [, agent = ''] = scriptedAgentCommand();
@@ -456,7 +461,7 @@ it('lets nothing late of a failed child reach its replacement [RUNTIME-002.6]', 
   const fromReplacement = events.slice(events.findIndex(isType('turn_started')));
   expect(textsOf(fromReplacement)).toEqual(['from the replacement']);
   expect(fromReplacement.at(-1)).toMatchObject({ event: { outcome: { kind: 'completed' } } });
-  await until(() => running('late-talker').length === 0, {
+  await until(() => running(TALKER).length === 0, {
     reason: 'the child that talks on to notice that nobody reads',
     withinMs: 60_000,
   });
