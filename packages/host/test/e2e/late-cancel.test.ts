@@ -33,11 +33,11 @@ it.each(['a cancel', 'an error'])(
     ).outcome;
     await until(async () => (await session.instance())?.agentPid === null && session.execution !== null, {
       reason: 'the agent to be gone',
-      withinMs: 10_000,
+      withinMs: 60_000,
     });
     await until(() => host.services.live.get('one')?.agentRunning === false, {
       reason: 'the host to know',
-      withinMs: 10_000,
+      withinMs: 60_000,
     });
     const runtime = host.services.runtimes.get('standalone');
     if (runtime === undefined) throw new Error('there is no runtime');
