@@ -65,6 +65,14 @@ const APPLY = {
   it.each([
     ['a wrong password', 'access_denied', (url: URL) => (url.password = 'wrong-and-secret')],
     ['an unknown user', 'access_denied', (url: URL) => (url.username = 'nobody')],
+    // Where a URL names none, it is that of the user's name.
+    [
+      'no database of its own',
+      'cannot_open',
+      (url: URL) => {
+        url.pathname = '/';
+      },
+    ],
     ['an unknown database', 'cannot_open', (url: URL) => (url.pathname = '/nowhere')],
     [
       'a schema that does not exist',
@@ -84,6 +92,7 @@ const APPLY = {
     expect(error.message).toContain(place);
     const told = inspect(error, { depth: 20, showHidden: true });
     expect(told).not.toContain(new URL(url).password);
+    expect(error.message).not.toContain(new URL(url).username);
   });
 
   it('says that nobody listens', async () => {

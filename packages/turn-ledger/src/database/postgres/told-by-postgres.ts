@@ -1,9 +1,8 @@
 import { NotConnectedError } from './not-connected-error.ts';
 
-/** What these say names a schema, a table or a database, and no user and no secret. */
+/** What these say names a schema or a table, and no user and no secret. */
 const TOLD_AS_IT_IS: ReadonlySet<string> = new Set([
   '42501', // permission denied for …, must be owner of …
-  '3D000', // database … does not exist
   '3F000', // no schema has been selected to create in
 ]);
 
