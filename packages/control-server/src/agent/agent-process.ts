@@ -3,6 +3,7 @@ import type { AgentExit } from '@holdfast/control-protocol';
 import type { z } from 'zod';
 import type { Clock } from '../ports/clock.ts';
 import { readLines } from './line-reader.ts';
+import { findProcess, type ProcessEntry } from './process-table.ts';
 import type { StderrTail } from './stderr-tail.ts';
 
 /** How an agent's process ended. */
@@ -33,6 +34,7 @@ export class AgentProcess {
   readonly stderrEnd: Promise<void>;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #clock: Clock;
+  #entry: ProcessEntry | null = null;
   #hasExited = false;
   #isWaiting = false;
   #bytesAfterExit = 0;
@@ -79,7 +81,21 @@ export class AgentProcess {
         child.once('error', reject);
       });
     }
-    return new AgentProcess(child, pid, options);
+    const started = new AgentProcess(child, pid, options);
+    try {
+      started.#entry = (await findProcess(pid)) ?? null;
+      return started;
+    } catch (error) {
+      // It could not be told from others later on.
+      started.kill();
+      started.release();
+      throw error;
+    }
+  }
+
+  /** What names it for good; null when it had ended before it could be looked at. */
+  get entry(): ProcessEntry | null {
+    return this.#entry;
   }
 
   /** The lines of its stdout, read only as fast as they are taken. Iterate it once, from the start on. */

@@ -20,7 +20,6 @@ import { Incoming } from './incoming.ts';
 import { watchMemory } from './memory-watch.ts';
 import { openSession, type OpenSessionOptions } from './open-session.ts';
 import { findFamily, type ProcessFamily } from './process-family.ts';
-import { findProcess } from './process-table.ts';
 import type { StderrTail } from './stderr-tail.ts';
 
 /** What it takes to launch an agent. */
@@ -108,8 +107,7 @@ export class Agent {
       stderr,
       clock,
     });
-    const leader = (await findProcess(agentProcess.pid)) ?? null;
-    return new Agent(options, agentProcess, { leader, serverId, instanceId }, start);
+    return new Agent(options, agentProcess, { leader: agentProcess.entry, serverId, instanceId }, start);
   }
 
   /** Initialises ACP and opens the provider session; see `openSession` for how that fails. */
@@ -204,7 +202,8 @@ export class Agent {
     const { clock, log, instanceId } = this.#options;
     this.#stopMemoryWatch();
     try {
-      const listed = await findFamily(this.#family);
+      // When they cannot be listed now, they are looked for once more when there is less to hold.
+      const listed = await findFamily(this.#family).catch(() => []);
       await beforeSignals?.();
       this.#process.closeStdin();
       const left = await endFamily(this.#family, listed, { clock, graceMs });

@@ -11,7 +11,7 @@ const EMPTY_LOOKS = 2;
 /**
  * Ends a family whose `listed` members were found before anything was signalled: SIGTERM, after the grace SIGKILL, only ever to
  * what is still the same process. It looks again until nobody is found, so what was started meanwhile goes as well. Resolves
- * when none is left, with those that even SIGKILL did not end.
+ * when none is left, with those that even SIGKILL did not end. Rejects with the system's error when the last look was impossible.
  */
 export async function endFamily(
   family: ProcessFamily,
@@ -23,13 +23,19 @@ export async function endFamily(
   const killOver = graceOver + KILLED_LIMIT_MS;
   let running = listed;
   for (let emptyLooks = 0; ;) {
-    const isGrace = clock.now() < graceOver;
-    running = merge(await stillRunning(running), await findFamily(family));
-    signal(isGrace ? 'SIGTERM' : 'SIGKILL', family.leader, running);
-    // Who was asked has the time of the grace; who comes after them is looked for when they are gone.
-    if (isGrace) running = await untilEnded(running, clock, graceOver);
-    emptyLooks = running.length === 0 ? emptyLooks + 1 : 0;
-    if (emptyLooks === EMPTY_LOOKS || clock.now() >= killOver) return running;
+    try {
+      const isGrace = clock.now() < graceOver;
+      running = merge(await stillRunning(running), await findFamily(family));
+      signal(isGrace ? 'SIGTERM' : 'SIGKILL', family.leader, running);
+      // Who was asked has the time of the grace; who comes after them is looked for when they are gone.
+      if (isGrace) running = await untilEnded(running, clock, graceOver);
+      emptyLooks = running.length === 0 ? emptyLooks + 1 : 0;
+      if (emptyLooks === EMPTY_LOOKS || clock.now() >= killOver) return running;
+    } catch (error) {
+      // Without a descriptor nobody can be looked for, and nobody is signalled on a guess. What is let go meanwhile may give one.
+      emptyLooks = 0;
+      if (clock.now() >= killOver) throw error;
+    }
     await pause(clock, LOOK_EVERY_MS);
   }
 }

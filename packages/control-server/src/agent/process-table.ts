@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { systemCode } from '../ports/system-error.ts';
 import { MARK_PREFIX } from './agent-environment.ts';
 
 /** One process at one moment. Pid and start time together name it for good; a pid alone does not. */
@@ -67,7 +68,7 @@ function environmentsOf(all: readonly ProcessEntry[]): ReadonlyMap<string, reado
   return byMark;
 }
 
-/** One process, or undefined when it has ended. */
+/** One process, or undefined when it has ended. Like all looks it rejects with the system's error when that is not to be told. */
 export async function findProcess(pid: number): Promise<ProcessEntry | undefined> {
   if (process.platform === 'linux') return readEntry(pid);
   return (await listFromPs()).find((entry) => entry.pid === pid);
@@ -114,11 +115,15 @@ function readEntry(pid: number): ProcessEntry | undefined {
   return { pid, parentPid: Number(parentPid), groupId: Number(groupId), startTime };
 }
 
+/** Ended meanwhile, or another user's. Any other error, such as that of no descriptor left, says nothing of the process. */
+const NOT_TO_BE_READ = new Set(['ENOENT', 'ESRCH', 'EACCES', 'EPERM']);
+
 function readProc(pid: number, file: 'stat' | 'environ'): string | undefined {
   try {
     return readFileSync(`/proc/${String(pid)}/${file}`, 'utf8');
-  } catch {
-    return undefined; // ended meanwhile, or another user's
+  } catch (error) {
+    if (NOT_TO_BE_READ.has(systemCode(error) ?? '')) return undefined;
+    throw error;
   }
 }
 
