@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { invalidRequest } from '@holdfast/control-protocol';
 import { within, type Clock } from '../ports/clock.ts';
 import { systemCode } from '../ports/system-error.ts';
 import { answerOnSocket, errorAnswer } from './answer.ts';
@@ -10,6 +9,7 @@ import { dispatch, type DispatchOptions } from './dispatch.ts';
 import type { EventStreams } from './event-streams.ts';
 import { findListener } from './find-listener.ts';
 import { ownAddresses, type OwnAddresses } from './own-addresses.ts';
+import { REQUEST_BOUNDS, unreadableRequest } from './unreadable-request.ts';
 
 // Answers under way, such as that to a shutdown, may still go out.
 const LAST_ANSWERS_MS = 2000;
@@ -25,7 +25,7 @@ export class Listener {
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#server = createServer({ keepAlive: true });
+    this.#server = createServer({ keepAlive: true, ...REQUEST_BOUNDS });
   }
 
   /** Empty until it listens. */
@@ -56,9 +56,8 @@ export class Listener {
     server.on('upgrade', (request, socket, head) => {
       streams.upgrade(request, socket, head);
     });
-    server.on('clientError', (_error, socket) => {
-      const unreadable = invalidRequest('request', [{ path: [], message: 'must be HTTP/1.1' }]);
-      if (socket.writable) answerOnSocket(socket, errorAnswer(unreadable));
+    server.on('clientError', (error, socket) => {
+      if (socket.writable) answerOnSocket(socket, errorAnswer(unreadableRequest(error)));
       else socket.destroy();
     });
     await new Promise<void>((resolve, reject) => {

@@ -223,6 +223,15 @@ describe('what is no HTTP', () => {
   });
 });
 
+describe('headers that are too large', () => {
+  it('are refused with their limit', async () => {
+    const answer = await send({ path: '/identity', headers: { 'X-Long': 'x'.repeat(20_000) } });
+    expectError(answer, 'invalid_request');
+    expect(answer.text).toContain('must have less than 16384 bytes of headers');
+    expect((await send({ path: '/identity', headers: { 'X-Long': 'x'.repeat(15_000) } })).status).toBe(200);
+  });
+});
+
 describe('bodies that are too large', () => {
   it.each([1, 8 * 1024 * 1024])('refuses %i bytes too many, and the peer gets to read it', async (excess) => {
     const body = Buffer.alloc(MAX_BODY_BYTES + excess, 0x20);
