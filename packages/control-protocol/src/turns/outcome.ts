@@ -4,7 +4,8 @@ import { JsonObject } from '../identifiers/json-object.ts';
 
 /**
  * How a turn ended. `stopReason` is the agent's own word where it gave one, else what the control server saw
- * (`agent_exited`, `cancel_unanswered`, …). `usage` is the agent's own object, untouched.
+ * (`agent_exited`, `cancel_unanswered`, …). `usage` is the agent's own object, untouched;
+ * above 64 KiB it is left out.
  */
 export const TurnOutcome = z.object({
   kind: z.enum(['completed', 'cancelled', 'refused', 'failed']),

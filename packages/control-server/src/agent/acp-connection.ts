@@ -36,6 +36,18 @@ export class AgentGoneError extends Error {
   }
 }
 
+/** The agent asks on and on, and reads none of the answers. */
+class UntakenAnswersError extends Error {
+  override readonly name = 'UntakenAnswersError';
+  readonly code = 'untaken_answers';
+  readonly lines: number;
+
+  constructor(lines: number) {
+    super(`The agent asked on while ${String(lines)} answers waited for it to read them.`);
+    this.lines = lines;
+  }
+}
+
 /** Where what an agent says on its own goes, in wire order: nothing more is read until the promise settles. */
 export interface AgentInbox {
   readonly onNotification: (method: string, params: unknown) => Promise<void>;
@@ -48,8 +60,8 @@ export interface AgentInbox {
 export interface AgentWire {
   readonly lines: (maxBytes: number) => AsyncIterable<string>;
   readonly writeLine: (line: string) => void;
-  /** How many bytes were written that the agent has not taken. */
-  readonly untakenBytes: () => number;
+  /** What was written that the agent has not taken. */
+  readonly untaken: () => { readonly lines: number; readonly bytes: number };
 }
 
 interface Pending {
@@ -60,7 +72,10 @@ interface Pending {
 
 // `1e20` is written out in full: no JSON grows by more than this when it is read and written again.
 const LARGEST_GROWTH = 5;
+// Who leaves more unread than this gets no more files,
 const MAX_UNTAKEN_BYTES = 32 * 1024 * 1024;
+// and who asks on after so many answers does not read them at all.
+const MAX_UNTAKEN_LINES = 10_000;
 const UNTAKEN: RpcError = {
   code: RPC_ERROR.internal,
   message: 'Too many answers wait to be read; read them and ask again.',
@@ -82,7 +97,7 @@ export class AcpConnection {
 
   /**
    * Reads to the end of the agent's output and hands it on; all requests without an answer fail then. Rejects with
-   * `LineTooLongError`, after which nothing more is read.
+   * `LineTooLongError` or {@link UntakenAnswersError}, after which nothing more is read.
    */
   async read(inbox: AgentInbox): Promise<void> {
     try {
@@ -158,7 +173,7 @@ export class AcpConnection {
   /** Answers a request, or refuses it where the agent leaves so much unread that the answer would only add to it. */
   answer(id: AskedId, answer: RpcAnswer): void {
     if (answer.kind === 'error') this.#reply(id, { error: answer.error });
-    else if (this.#wire.untakenBytes() > MAX_UNTAKEN_BYTES) this.#reply(id, { error: UNTAKEN });
+    else if (this.#wire.untaken().bytes > MAX_UNTAKEN_BYTES) this.#reply(id, { error: UNTAKEN });
     else this.#reply(id, { result: answer.result });
   }
 
@@ -180,6 +195,7 @@ export class AcpConnection {
         await inbox.onNotification(message.method, message.params);
         return;
       case 'request':
+        this.#assertReads();
         assertFits(line, message.params);
         await inbox.onRequest(message.id, message.method, message.params);
         return;
@@ -199,6 +215,11 @@ export class AcpConnection {
         return;
       case 'blank':
     }
+  }
+
+  #assertReads(): void {
+    const { lines } = this.#wire.untaken();
+    if (lines >= MAX_UNTAKEN_LINES) throw new UntakenAnswersError(lines);
   }
 
   #write(message: JsonObject): void {

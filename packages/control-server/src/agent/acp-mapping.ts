@@ -16,7 +16,15 @@ const KIND_OF_STOP: ReadonlyMap<string, TurnOutcome['kind']> = new Map([
   ['refusal', 'refused'],
 ]);
 
-/** The outcome of a turn from the answer to its prompt. A stop reason that is not known means the turn completed. */
+// Outcomes are kept until they are acknowledged, 32 of them, and told in one answer; session ids with every enumeration.
+const LONGEST_STOP_REASON = 2000;
+const LARGEST_USAGE = 64 * 1024;
+const LONGEST_SESSION_ID = 4096;
+
+/**
+ * The outcome of a turn from the answer to its prompt. A stop reason that is not known means the turn completed; one that is very
+ * long is cut, and usage that is very large is left out.
+ */
 export function outcomeOf(answer: RpcAnswer): TurnOutcome {
   if (answer.kind === 'error') {
     const { code, message } = answer.error;
@@ -29,7 +37,8 @@ export function outcomeOf(answer: RpcAnswer): TurnOutcome {
     return { kind: 'failed', stopReason: 'error', error: { code: 'agent_protocol_error', message } };
   }
   const kind = KIND_OF_STOP.get(stopReason) ?? 'completed';
-  return { kind, stopReason, ...(isJsonObject(usage) ? { usage } : {}) };
+  const hasUsage = isJsonObject(usage) && JSON.stringify(usage).length <= LARGEST_USAGE;
+  return { kind, stopReason: stopReason.slice(0, LONGEST_STOP_REASON), ...(hasUsage ? { usage } : {}) };
 }
 
 /** The events of one session update: the update itself, untouched, and what it says about context and options. */
@@ -101,7 +110,8 @@ export function readSession(
   if (session === undefined) return undefined;
   const { sessionId, modes, models, configOptions } = session;
   const providerSessionId = loadedSessionId ?? sessionId;
-  if (typeof providerSessionId !== 'string' || providerSessionId === '') return undefined;
+  if (typeof providerSessionId !== 'string') return undefined;
+  if (providerSessionId === '' || providerSessionId.length > LONGEST_SESSION_ID) return undefined;
   return {
     providerSessionId,
     modes: isJsonObject(modes) ? modes : null,

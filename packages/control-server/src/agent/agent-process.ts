@@ -37,6 +37,7 @@ export class AgentProcess {
   #entry: ProcessEntry | null = null;
   #hasExited = false;
   #isWaiting = false;
+  #untakenLines = 0;
   #bytesAfterExit = 0;
   #cancelSilence = (): void => undefined;
 
@@ -114,9 +115,18 @@ export class AgentProcess {
     });
   }
 
-  /** Writes one line to its stdin. Never waits: what a turn writes is bounded. */
+  /** Writes one line to its stdin. Never waits. */
   writeLine(line: string): void {
-    if (this.#child.stdin.writable) this.#child.stdin.write(`${line}\n`);
+    if (!this.#child.stdin.writable) return;
+    this.#untakenLines += 1;
+    this.#child.stdin.write(`${line}\n`, () => {
+      this.#untakenLines -= 1;
+    });
+  }
+
+  /** How many lines were written to its stdin that it has not taken. */
+  get untakenLines(): number {
+    return this.#untakenLines;
   }
 
   /** How many bytes were written to its stdin that it has not taken. */

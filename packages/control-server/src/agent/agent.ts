@@ -80,7 +80,7 @@ export class Agent {
       writeLine: (line) => {
         agentProcess.writeLine(line);
       },
-      untakenBytes: () => agentProcess.untakenBytes,
+      untaken: () => ({ lines: agentProcess.untakenLines, bytes: agentProcess.untakenBytes }),
     });
     const facts = { listener, log, instanceId, clock, approval: start.approval };
     this.#incoming = new Incoming({ connection: this.#connection, ...facts });

@@ -1,12 +1,13 @@
-import type { StartAgent } from '@holdfast/control-protocol';
+import { MAX_FRAME_BYTES, type StartAgent } from '@holdfast/control-protocol';
 import type { Log } from '../diagnostics/log.ts';
+import { hasRoom, type JournalLoad } from '../journal/capacity.ts';
 import { allowingOption } from '../permissions/permission-desk.ts';
 import type { AskedPermission } from '../permissions/permissions.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AcpConnection, AgentInbox } from './acp-connection.ts';
 import { permissionResult, readPermission, updateEvents } from './acp-mapping.ts';
-import { isJsonObject, type AskedId, type NoiseKind } from './acp-message.ts';
-import { FROM_AGENT } from './acp-methods.ts';
+import { isJsonObject, type AskedId, type NoiseKind, type RpcAnswer } from './acp-message.ts';
+import { FROM_AGENT, RPC_ERROR } from './acp-methods.ts';
 import type { AgentListener } from './agent-listener.ts';
 import type { AgentSession } from './agent-session.ts';
 import { answerFileRequest, isFileRequest } from './file-requests.ts';
@@ -14,6 +15,16 @@ import { NoiseLog } from './noise-log.ts';
 import { Replay } from './replay.ts';
 
 type Answering = Pick<AcpConnection, 'answer' | 'respond' | 'refuseMethod' | 'refuseParams'>;
+
+// However many wait, one answer of the server can tell of all of them.
+const OPEN_PERMISSIONS: JournalLoad = { events: 256, bytes: MAX_FRAME_BYTES };
+const TOO_MANY_OPEN: RpcAnswer = {
+  kind: 'error',
+  error: {
+    code: RPC_ERROR.internal,
+    message: 'Too many permission requests wait for an answer; wait for some and ask again.',
+  },
+};
 
 /** What an agent says of its own accord, in wire order: updates go to the journal, questions to the permission desk. */
 export class Incoming implements AgentInbox {
@@ -26,6 +37,8 @@ export class Incoming implements AgentInbox {
   readonly #noise: NoiseLog;
   /** The ids of open permission requests by the agent's own ids. */
   readonly #permissions = new Map<AskedId, string>();
+  /** How many they are, and how large. */
+  #open: JournalLoad = { events: 0, bytes: 0 };
 
   constructor(parts: {
     readonly connection: Answering;
@@ -81,7 +94,14 @@ export class Incoming implements AgentInbox {
       this.#connection.respond(id, permissionResult({ optionId: allowing.optionId }));
       return;
     }
+    const bytes = Buffer.byteLength(JSON.stringify(asked));
+    if (!hasRoom(this.#open, OPEN_PERMISSIONS, bytes)) {
+      this.#connection.answer(id, TOO_MANY_OPEN);
+      return;
+    }
+    this.#open = { events: this.#open.events + 1, bytes: this.#open.bytes + bytes };
     const reply: AskedPermission['reply'] = (answer) => {
+      this.#open = { events: this.#open.events - 1, bytes: this.#open.bytes - bytes };
       this.#permissions.delete(id);
       this.#connection.respond(id, permissionResult(answer));
     };

@@ -154,7 +154,9 @@ class Opening {
       onSession(this.#session);
     });
     if (opened === undefined) {
-      throw new AgentProtocolError(`The agent answered ${method} without a session id.`);
+      throw new AgentProtocolError(
+        `The agent answered ${method} without a session id of 1 to 4096 characters.`,
+      );
     }
     return opened;
   }

@@ -14,19 +14,15 @@ describe('the id of a request', () => {
     '-0',
     '0.30000000000000004440892098500626',
     '"0"',
-    '"ü \\u2028"',
     '""',
+    '"ü \\"x\\""',
   ])('is kept as it is: %s', (id) => {
     const params = { id: 7, requestId: 8, deep: [{ id: 1 }] };
     for (const text of [
       `{"jsonrpc":"2.0","id":${id},"method":"x","params":${JSON.stringify(params)}}`,
       `{"params":${JSON.stringify(params)},"method":"x","id" : ${id} }`,
     ]) {
-      const message = readAgentMessage(text);
-      expect(message).toMatchObject({ kind: 'request', method: 'x', params });
-      if (message.kind !== 'request') throw new Error('it is a request');
-      if (id.startsWith('"')) expect(JSON.parse(message.id)).toBe(JSON.parse(id));
-      else expect(message.id).toBe(id);
+      expect(readAgentMessage(text)).toEqual({ kind: 'request', id, method: 'x', params });
     }
   });
 

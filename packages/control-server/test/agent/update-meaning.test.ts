@@ -54,17 +54,28 @@ describe('what a session update means', () => {
     });
   });
 
-  it.each([
-    ...['user_message_chunk', 'agent_message_chunk', 'agent_thought_chunk', 'tool_call', 'tool_call_update'],
-    ...['plan', 'plan_update', 'plan_removed', 'compaction_update', 'compaction_summary_chunk'],
-    ...['subagent_update', 'session_message', 'session_message_chunk'],
-  ])('%s tells of the conversation', (sessionUpdate) => {
+  it.each(
+    `user_message_chunk agent_message_chunk agent_thought_chunk tool_call tool_call_update plan plan_update plan_removed
+    compaction_update compaction_summary_chunk subagent_update session_message session_message_chunk`.split(
+      /\s+/,
+    ),
+  )('%s tells of the conversation', (sessionUpdate) => {
     expect(tellsOfConversation({ sessionUpdate })).toBe(true);
   });
 
   it.each([
-    ...['available_commands_update', 'current_mode_update', 'config_option_update', 'session_info_update'],
-    ...['usage_update', 'notice', 'state_update', 'from_the_future', 'constructor', 7, null, undefined],
+    'available_commands_update',
+    'current_mode_update',
+    'config_option_update',
+    'session_info_update',
+    'usage_update',
+    'notice',
+    'state_update',
+    'from_the_future',
+    'constructor',
+    7,
+    null,
+    undefined,
   ])('%s tells how things are now', (sessionUpdate) => {
     expect(tellsOfConversation({ sessionUpdate, state: 'running' })).toBe(false);
   });

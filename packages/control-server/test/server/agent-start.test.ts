@@ -51,6 +51,20 @@ describe('the start of an agent', () => {
     expect(session).toEqual({ providerSessionId: 's', ...offered });
   });
 
+  it.each([0, 4097])('does not start an agent whose session id has %i characters', async (length) => {
+    await using owned = await ownedServer();
+    const instance = await InstanceOf.create(owned);
+    const answers = [{ protocolVersion: 1 }, { sessionId: 's'.repeat(length) }].map((result, id) =>
+      JSON.stringify({ jsonrpc: '2.0', id, result }),
+    );
+    const program = `for answer in "$@"; do read -r line; echo "$answer"; done; exec sleep 600`;
+    await expect(instance.start({ command: ['sh', '-c', program, 'sh', ...answers] })).rejects.toMatchObject({
+      code: 'agent_protocol_error',
+      message: 'The agent answered session/new without a session id of 1 to 4096 characters.',
+    });
+    expect((await instance.describe()).providerSessionId).toBeNull();
+  });
+
   const FAILURES: ReadonlyArray<readonly [string, StartBehaviour, object]> = [
     [
       'exits at once',

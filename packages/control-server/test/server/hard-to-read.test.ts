@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { MAX_FRAME_BYTES } from '@holdfast/control-protocol';
 import { scriptedAgentCommand, startBehaviour, type StartBehaviour } from '@holdfast/scripted-agent';
@@ -15,6 +16,7 @@ import {
 } from '../support/owned-server.ts';
 
 const MIB = 1024 * 1024;
+const ASKING_AGENT = fileURLToPath(new URL('../fixtures/asking-agent.ts', import.meta.url));
 
 /** What an agent with this behaviour says when it is told to do these steps, up to the end of its turn. */
 async function turnOf(owned: OwnedServer, behaviour: StartBehaviour, ...steps: Steps) {
@@ -253,7 +255,7 @@ describe('what an agent asks', () => {
       '18446744073709551615',
       '0.10',
     ]);
-    expect(answers.map((json) => Object.keys(JSON.parse(json) as object)[1])).toEqual([
+    expect(answers.map((json) => Object.keys(z.looseObject({}).parse(JSON.parse(json)))[1])).toEqual([
       ...ids.map(() => 'result'),
       'error',
       'error',
@@ -287,6 +289,62 @@ describe('what an agent asks', () => {
     const requestId = permissions[0]?.requestId ?? '';
     await owned.client.call('answerPermission', { instanceId, requestId, cancelled: true });
     expect(textsOf(await readUntil(stream, isType('turn_ended')))).toEqual(['permission: cancelled']);
+  });
+});
+
+describe('an agent that asks and asks', () => {
+  const PERMISSION = {
+    method: 'session/request_permission',
+    params: {
+      toolCall: { toolCallId: 'c', rawInput: '…' },
+      options: [{ optionId: 'yes', name: 'Yes', kind: 'allow_once' }],
+    },
+  };
+
+  async function asking(
+    owned: OwnedServer,
+    approval: 'ask' | 'allow',
+    request: object,
+    ...[count, dots = 0]: readonly number[]
+  ): Promise<InstanceOf> {
+    const roots = [await owned.home.folder('workspace')];
+    const instance = await InstanceOf.create(owned, { workspaceSourceRoots: roots });
+    const command = [process.execPath, ASKING_AGENT, JSON.stringify(request), String(count), String(dots)];
+    await instance.start({ command, approval });
+    await instance.prompt(1, { step: 'silence' });
+    return instance;
+  }
+
+  it.each([
+    ['what nobody knows', { method: '_vendor/sing' }],
+    ['for what is granted at once', PERMISSION],
+    ['for files that are not there', { method: 'fs/read_text_file', params: { path: 'none' } }],
+  ])('%s, and reads none of the answers, is ended', async (_what, request) => {
+    await using owned = await ownedServer();
+    const instance = await asking(owned, 'allow', request, 100_000);
+    await using stream = await instance.attach(0);
+    const events = await readUntil(stream, isType('agent_exited'));
+    expect(events.find(isType('agent_error'))?.event).toMatchObject({
+      code: 'agent_protocol_error',
+      message: 'The agent asked on while 10000 answers waited for it to read them.',
+    });
+    expect(events.at(-1)?.event).toMatchObject({ expected: false });
+  });
+
+  it.each([
+    [256, 1000, 0],
+    // Of so many bytes together the answer of an enumeration can still tell.
+    [15, 40, MIB],
+  ])('has %i permission requests open at most, of %i with %i bytes each', async (most, asked, bytes) => {
+    await using owned = await ownedServer();
+    const instance = await asking(owned, 'ask', PERMISSION, asked, bytes);
+    const { instanceId } = instance;
+    await using stream = await instance.attach(0);
+    const events = await readUntil(stream, isType('turn_ended'), { acknowledge: true });
+    expect(events.filter(isType('permission_requested'))).toHaveLength(most);
+    const { permissions } = await owned.client.call('listPermissions', { instanceId });
+    expect(permissions).toHaveLength(most);
+    await owned.client.call('deleteInstance', { instanceId });
   });
 });
 
