@@ -4,7 +4,8 @@ import {
   type Instance as InstanceDescription,
 } from '@holdfast/control-protocol';
 import { WebSocket, type RawData } from 'ws';
-import type { Instance, InstanceStream } from '../instances/instance.ts';
+import type { InstanceStream } from '../instances/attachment.ts';
+import type { Instance } from '../instances/instance.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /** Why the server ends a stream. */
@@ -52,7 +53,7 @@ export class EventSocket implements InstanceStream {
     this.closed = new Promise((resolve) => {
       socket.once('close', () => {
         this.#cancelTimer();
-        instance.detach(this);
+        instance.attachment.detach(this);
         resolve();
       });
     });
@@ -77,7 +78,7 @@ export class EventSocket implements InstanceStream {
       replayFrom: first?.seq ?? journal.nextSeq,
     };
     this.#socket.send(JSON.stringify({ type: 'attached', ...facts }));
-    this.#instance.attach(this);
+    this.#instance.attachment.attach(this);
     this.onAppended();
   }
 
@@ -100,7 +101,7 @@ export class EventSocket implements InstanceStream {
       this.#socket.terminate();
     });
     // It stops being the instance's stream now, not when the peer gets around to it.
-    this.#instance.detach(this);
+    this.#instance.attachment.detach(this);
   }
 
   get #isOpen(): boolean {

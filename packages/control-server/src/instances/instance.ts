@@ -12,24 +12,19 @@ import {
 import type { Exit } from '../agent/agent-process.ts';
 import type { LogFacts } from '../diagnostics/log.ts';
 import { MAX_UNACKNOWLEDGED_BYTES } from '../journal/capacity.ts';
-import { Journal, type JournalReader } from '../journal/journal.ts';
-import { publishUnlessStopped } from '../journal/publish-unless-stopped.ts';
+import { Journal } from '../journal/journal.ts';
 import { Permissions } from '../permissions/permissions.ts';
 import { within } from '../ports/clock.ts';
 import { Turns } from '../turns/turns.ts';
 import { Workspace } from '../workspace/workspace.ts';
 import { Activity } from './activity.ts';
-import { AgentSlot, type EndedAgent } from './agent-slot.ts';
+import { AgentSlot } from './agent-slot.ts';
+import { Attachment } from './attachment.ts';
 import { choiceFailure } from './choice-failure.ts';
-import { exitOutcome } from './exit-outcome.ts';
 import { isIdle } from './idle-rule.ts';
 import { listenToAgent } from './listen-to-agent.ts';
 import type { InstanceSurroundings } from './surroundings.ts';
-
-/** The event stream of an instance, as far as the instance ends it. */
-export interface InstanceStream extends JournalReader {
-  readonly close: (why: 'replaced' | 'instanceStopped') => void;
-}
+import { tellAgentEnd } from './tell-agent-end.ts';
 
 // A turn that is cancelled because its agent stops has this long to end in the agent's own words.
 const LAST_WORDS_MS = 1000;
@@ -41,6 +36,8 @@ export class Instance {
   readonly turns: Turns;
   readonly permissions: Permissions;
   readonly workspace: Workspace;
+  /** Where its event stream is. */
+  readonly attachment: Attachment;
   readonly #surroundings: InstanceSurroundings;
   readonly #created: CreateInstance;
   readonly #createdAt: string;
@@ -48,7 +45,6 @@ export class Instance {
   readonly #activity: Activity;
   #workspaceSourceRoots: readonly string[];
   #providerSessionId: string | null = null;
-  #stream: InstanceStream | null = null;
   #stopping: Promise<void> | null = null;
 
   constructor(surroundings: InstanceSurroundings, instanceId: string, created: CreateInstance) {
@@ -74,22 +70,23 @@ export class Instance {
       workspacePath: created.workspacePath,
       roots: this.#workspaceSourceRoots,
     }));
+    const parts = {
+      journal: this.journal,
+      turns: this.turns,
+      permissions: this.permissions,
+      activity: this.#activity,
+    };
+    this.attachment = new Attachment(parts);
     this.#slot = new AgentSlot({
       surroundings,
       instanceId,
       created,
-      listener: listenToAgent({
-        journal: this.journal,
-        turns: this.turns,
-        permissions: this.permissions,
-        activity: this.#activity,
-        files: this.workspace,
-      }),
+      listener: listenToAgent({ ...parts, files: this.workspace }),
       onStopping: async () => {
         await this.#cancelLastTurn();
       },
       onEnded: (ended) => {
-        this.#agentEnded(ended);
+        tellAgentEnd(parts, ended);
       },
     });
   }
@@ -107,7 +104,7 @@ export class Instance {
       agentPid: this.#slot.pid,
       workspacePath,
       createdAt: this.#createdAt,
-      attached: this.#stream !== null,
+      attached: this.attachment.isAttached,
       journal: { nextSeq, unacknowledged, paused },
       activeTurnId: this.turns.active?.turnId ?? null,
       retainedOutcomes: this.turns.retained,
@@ -206,25 +203,6 @@ export class Instance {
     return isActive;
   }
 
-  /** Makes a stream the instance's own; another one is closed. */
-  attach(stream: InstanceStream): void {
-    const before = this.#stream;
-    this.#stream = stream;
-    this.#activity.touch();
-    before?.close('replaced');
-    this.journal.attach(stream);
-    this.permissions.attachmentChanged();
-  }
-
-  /** That stream has ended. */
-  detach(stream: InstanceStream): void {
-    if (this.#stream !== stream) return;
-    this.#stream = null;
-    this.#activity.touch();
-    this.journal.detach(stream);
-    this.permissions.attachmentChanged();
-  }
-
   /** Runs the work of one request; the instance is in use meanwhile. */
   async during<T>(work: () => T | Promise<T>): Promise<T> {
     return await this.#activity.during(work);
@@ -234,7 +212,7 @@ export class Instance {
   isIdle(idleTimeoutMs: number): boolean {
     return isIdle(
       {
-        attached: this.#stream !== null,
+        attached: this.attachment.isAttached,
         requestsInFlight: this.#activity.requestsInFlight,
         // Work of its own counts by what it says: nobody would end one that fell silent.
         turnActive: this.turns.isPrompted,
@@ -265,7 +243,7 @@ export class Instance {
       this.journal.stop();
     });
     this.turns.stop();
-    this.#stream?.close('instanceStopped');
+    this.attachment.close();
   }
 
   async #cancelLastTurn(): Promise<void> {
@@ -273,19 +251,6 @@ export class Instance {
     if (active === null) return;
     this.cancel(active.turnId);
     await within(this.#surroundings.clock, LAST_WORDS_MS, this.turns.untilEnded());
-  }
-
-  // Nothing here waits for room: the journal takes events in the order in which they were handed to it.
-  #agentEnded(ended: EndedAgent): void {
-    const { active } = this.turns;
-    const { code, signal, stderr, expected, fault } = ended;
-    if (fault !== null) {
-      const promptGeneration = active?.promptGeneration ?? 0;
-      void publishUnlessStopped(this.journal, { type: 'agent_error', ...fault, promptGeneration });
-    }
-    this.turns.agentEnded(exitOutcome(ended), expected);
-    void this.permissions.cancelAll('agent_exited');
-    void publishUnlessStopped(this.journal, { type: 'agent_exited', code, signal, stderr, expected });
   }
 
   #status(): InstanceDescription['status'] {
