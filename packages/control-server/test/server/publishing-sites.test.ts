@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CoveredEvent } from '@holdfast/control-protocol';
+import { startBehaviour } from '@holdfast/scripted-agent';
 import {
   InstanceOf,
   SETTINGS,
@@ -25,10 +26,23 @@ const turnOver = async (instance: InstanceOf): Promise<void> => {
   await instance.untilIt('the turn to end', ({ activeTurnId }) => activeTurnId === null);
 };
 
+/** A turn, then a model is chosen. */
+const choosesModel: Site = async (instance, { client }) => {
+  await instance.prompt(1, chunks(LIMIT - 2));
+  await turnOver(instance);
+  await client.call('setSessionModel', { instanceId: instance.instanceId, modelId: 'large' });
+};
+
+/** How the agent offers models, where that matters. */
+const MODELS: { readonly [Type in CoveredEvent['type']]?: 'list' | 'option' } = {
+  session_model: 'list',
+  session_config_changed: 'option',
+};
+
 /** Where the product publishes each class. A class without a row does not compile. */
-const SITES: {
-  readonly [Type in Exclude<CoveredEvent['type'], 'session_model' | 'session_config_changed'>]: Site;
-} = {
+const SITES: { readonly [Type in CoveredEvent['type']]: Site } = {
+  session_model: choosesModel,
+  session_config_changed: choosesModel,
   session_update: prompts(chunks(4)),
   turn_started: async (instance) => {
     await instance.prompt(1, chunks(2));
@@ -68,8 +82,11 @@ const SITES: {
 };
 
 /** An instance that waits for room for an event of the class. */
-async function waitingAt(owned: OwnedServer, site: Site): Promise<InstanceOf> {
-  const instance = await InstanceOf.create(owned);
+async function waitingAt(owned: OwnedServer, type: string, site: Site): Promise<InstanceOf> {
+  const models = new Map(Object.entries(MODELS)).get(type);
+  const instance = await InstanceOf.create(owned, {
+    environment: startBehaviour(models === undefined ? {} : { models }),
+  });
   await instance.start();
   await site(instance, owned);
   await instance.untilIt('the event to wait', ({ journal }) => journal.paused);
@@ -86,7 +103,7 @@ const fullServer = async () => await ownedServer({ settings: { ...SETTINGS, deta
 describe.each(Object.entries(SITES))('an event of class %s, for which there is no room', (type, site) => {
   it('waits while nobody is attached, and is delivered in its place on attach [SURVIVAL-001.5] [SURVIVAL-001.6]', async () => {
     await using owned = await fullServer();
-    const instance = await waitingAt(owned, site);
+    const instance = await waitingAt(owned, type, site);
     await using stream = await instance.attach(0);
     const events = await readUntil(stream, ({ seq }) => seq > LIMIT);
     expect(events[LIMIT]?.event.type).toBe(type);
@@ -95,7 +112,7 @@ describe.each(Object.entries(SITES))('an event of class %s, for which there is n
 
   it('does not hold up the stop of its instance [SURVIVAL-001.10] [CONTRACT-12]', async () => {
     await using owned = await fullServer();
-    const { client, instanceId } = await waitingAt(owned, site);
+    const { client, instanceId } = await waitingAt(owned, type, site);
     expect(await client.call('deleteInstance', { instanceId })).toEqual({ stopped: true });
     expect((await client.call('listInstances', {})).instances).toEqual([]);
   });
@@ -104,7 +121,7 @@ describe.each(Object.entries(SITES))('an event of class %s, for which there is n
 describe('a producer that waits', () => {
   it('of whatever class, does not hold up the end of the server [CONTRACT-13]', async () => {
     await using owned = await fullServer();
-    await Promise.all(Object.values(SITES).map(async (site) => await waitingAt(owned, site)));
+    await Promise.all(Object.entries(SITES).map(async ([type, site]) => await waitingAt(owned, type, site)));
     await owned.server.stop();
     expect(await owned.server.ended).toEqual({ why: 'stopped' });
   });
