@@ -97,7 +97,7 @@ export class AcpConnection {
 
   /**
    * Reads to the end of the agent's output and hands it on; all requests without an answer fail then. Rejects with
-   * `LineTooLongError` or {@link UntakenAnswersError}, after which nothing more is read.
+   * `LineTooLongError`, `NestedTooDeeplyError` or {@link UntakenAnswersError}, after which nothing more is read.
    */
   async read(inbox: AgentInbox): Promise<void> {
     try {

@@ -1,5 +1,16 @@
 import type { JsonObject } from '@holdfast/control-protocol';
+import { MAX_NESTING, isNestedTooDeeply } from '../ports/json-nesting.ts';
 import { FROM_AGENT } from './acp-methods.ts';
+
+/** A message was nested too deeply to be handed on. */
+class NestedTooDeeplyError extends Error {
+  override readonly name = 'NestedTooDeeplyError';
+  readonly code = 'nested_too_deeply';
+
+  constructor() {
+    super(`The agent sent a message that is nested deeper than ${String(MAX_NESTING)} levels.`);
+  }
+}
 
 /** The id of an answer. Each direction of JSON-RPC has ids of its own; ours are numbers. */
 export type RpcId = string | number;
@@ -31,12 +42,13 @@ export type RpcAnswer =
   | { readonly kind: 'result'; readonly result: unknown }
   | { readonly kind: 'error'; readonly error: RpcError };
 
-/** Reads one line of an agent's output. */
+/** Reads one line of an agent's output; throws {@link NestedTooDeeplyError}. */
 export function readAgentMessage(line: string): AgentMessage {
   const value = parseJson(line);
   if (value === undefined) {
     return line.trim() === '' ? { kind: 'blank' } : { kind: 'noise', noise: 'not_json' };
   }
+  if (isNestedTooDeeply(line, value)) throw new NestedTooDeeplyError();
   if (!isJsonObject(value)) return NO_MESSAGE;
   const { id, method, params } = value;
   if (typeof method === 'string') return readCall(line, { id, method, params });

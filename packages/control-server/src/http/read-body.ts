@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { ControlError } from '@holdfast/control-protocol';
+import { ControlError, invalidRequest } from '@holdfast/control-protocol';
+import { MAX_NESTING, isNestedTooDeeply } from '../ports/json-nesting.ts';
 import { ConnectionCutError } from './connection-cut-error.ts';
 
 /** Reads a body of at most `maxBytes`; a longer one is refused as soon as that is known, without reading the rest. */
@@ -31,9 +32,16 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The value of a JSON body; an empty one is undefined. */
+/** The value of a JSON body; an empty one is undefined. Throws `ControlError`. */
 export function parseBody(text: string): unknown {
   if (text === '') return undefined;
+  const value = parseJson(text);
+  if (!isNestedTooDeeply(text, value)) return value;
+  const message = `must not be nested deeper than ${String(MAX_NESTING)} levels`;
+  throw invalidRequest('request body', [{ path: [], message }]);
+}
+
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -13,7 +13,14 @@ import {
   type OperationName,
   type ErrorCode,
 } from '@holdfast/control-protocol';
-import { InstanceOf, NONCE, ownedServer, type OwnedServer } from '../support/owned-server.ts';
+import {
+  InstanceOf,
+  NONCE,
+  isType,
+  ownedServer,
+  readUntil,
+  type OwnedServer,
+} from '../support/owned-server.ts';
 import { rawRequest, type RawAnswer } from '../support/raw-request.ts';
 
 let owned: OwnedServer;
@@ -167,6 +174,31 @@ describe('requests that are not valid', () => {
       await send({ method: 'POST', path: '/instances', body: '{"a":' }, owned.credential),
       'malformed_json',
     );
+  });
+
+  it('refuses JSON that is nested too deeply to be written again, and lives on', async () => {
+    const instance = await InstanceOf.create(owned);
+    const { instanceId } = instance;
+    await instance.start();
+    await using stream = await instance.attach(0);
+    const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+    const prompt = async (generation: number, levels: number): Promise<RawAnswer> =>
+      await send(
+        {
+          method: 'POST',
+          path: `/instances/${instanceId}/prompt`,
+          body: `{"promptGeneration":${String(generation)},"content":[{"type":"text","text":"x","deep":${nested(levels)}}]}`,
+        },
+        owned.credential,
+      );
+    for (const levels of [1000, 100_000]) {
+      const answer = await prompt(1, levels);
+      expectError(answer, 'invalid_request');
+      expect(answer.text).toContain('must not be nested deeper than 1000 levels');
+    }
+    expect((await prompt(1, 997)).status).toBe(202);
+    await readUntil(stream, isType('turn_ended'));
+    await owned.client.call('deleteInstance', { instanceId });
   });
 
   it('refuses ids in the path that are none', async () => {

@@ -66,6 +66,15 @@ describe('what an agent says', () => {
     expect(await noiseIn(owned)).toEqual({});
   });
 
+  it('comes whole when it is nested deeply', async () => {
+    await using owned = await ownedServer();
+    let nested: unknown = 7;
+    for (let level = 0; level < 900; level += 1) nested = level % 2 === 0 ? [nested] : { nested };
+    const update = { sessionUpdate: 'deep', nested };
+    const events = await turnOf(owned, {}, { step: 'unknownUpdate', update });
+    expect(events[1]?.event).toEqual({ type: 'session_update', update });
+  });
+
   it('comes whole when a line is nearly as long as a frame', async () => {
     await using owned = await ownedServer();
     const events = await turnOf(owned, {}, { step: 'chunks', count: 1, bytes: MAX_FRAME_BYTES - 300 });
@@ -354,6 +363,13 @@ describe('an agent that is of no more use', () => {
     method: 'session/update',
     params: { update: { sessionUpdate: 'numbers', numbers: ['…'] } },
   };
+  const nestedCall = (method: string): string =>
+    JSON.stringify({
+      jsonrpc: '2.0',
+      method,
+      params: { update: { sessionUpdate: 'deep', in: '…' } },
+    }).replace('"…"', '['.repeat(100_000) + ']'.repeat(100_000));
+  const TOO_DEEP = 'The agent sent a message that is nested deeper than 1000 levels.';
   const GIVEN_UP: ReadonlyArray<readonly [string, Steps, string | null]> = [
     [
       'sends a line without an end that is longer than a frame',
@@ -364,6 +380,16 @@ describe('an agent that is of no more use', () => {
       'sends a line that is longer than a frame when it is written again',
       [{ step: 'rawLine', line: JSON.stringify(NOTIFICATION).replace('"…"', `${'1e20,'.repeat(800_000)}0`) }],
       `The agent sent a line of more than ${String(MAX_FRAME_BYTES)} bytes.`,
+    ],
+    [
+      'sends an update that is nested too deeply to be written again',
+      [{ step: 'rawLine', line: nestedCall('session/update') }],
+      TOO_DEEP,
+    ],
+    [
+      'asks with what is nested too deeply',
+      [{ step: 'rawLine', line: nestedCall('_vendor/sing').replace('{', '{"id":7,') }],
+      TOO_DEEP,
     ],
     ['closes its output', [{ step: 'closeOutput' }], null],
     [
