@@ -125,7 +125,7 @@ async function closeEarly(socket: WebSocket, queue: DeliveryQueue): Promise<Stre
   return await queue.ended;
 }
 
-function handshake(socket: WebSocket, { endpoint }: OpenStream): Promise<void> {
+function handshake(socket: WebSocket, { endpoint, timeoutMs }: OpenStream): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.once('open', resolve);
     socket.on('error', (error) => {
@@ -137,7 +137,12 @@ function handshake(socket: WebSocket, { endpoint }: OpenStream): Promise<void> {
       response.on('data', (chunk: string) => {
         text = (text + chunk).slice(0, 64 * 1024);
       });
-      response.on('end', () => {
+      const timer = setTimeout(() => {
+        request.destroy();
+      }, timeoutMs);
+      // However it ends: whole, broken off, or after too long a time.
+      response.once('close', () => {
+        clearTimeout(timer);
         request.destroy();
         const why = `unexpected status ${String(response.statusCode)}`;
         reject(readError(text) ?? new UnreadableAnswerError({ endpoint, operation: OPERATION, why }));
@@ -154,6 +159,7 @@ class DeliveryQueue implements AsyncIterator<StreamDelivery, undefined> {
   /** The size of the newest message, with all that was joined to it. */
   #newestBytes = 0;
   #wake: (() => void) | undefined;
+  /** Nothing more is taken: behind what was not understood the rest would have a gap. */
   #over = false;
   #silence: NodeJS.Timeout | undefined;
 
@@ -210,6 +216,7 @@ class DeliveryQueue implements AsyncIterator<StreamDelivery, undefined> {
   }
 
   #receive(data: RawData): void {
+    if (this.#over) return;
     this.#heard();
     const parsed = StreamMessage.safeParse(parseFrame(data));
     if (!parsed.success) {
@@ -238,6 +245,8 @@ class DeliveryQueue implements AsyncIterator<StreamDelivery, undefined> {
   }
 
   #violated(what: string): void {
+    this.#over = true;
+    this.#wake?.();
     this.#socket.close(STREAM_CLOSE.protocolViolation, what);
   }
 
