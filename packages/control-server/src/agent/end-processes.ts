@@ -26,10 +26,10 @@ export async function endFamily(
     try {
       const isGrace = clock.now() < graceOver;
       running = merge(await stillRunning(running), await findFamily(family));
+      emptyLooks = running.length === 0 ? emptyLooks + 1 : 0;
       signal(isGrace ? 'SIGTERM' : 'SIGKILL', family.leader, running);
       // Who was asked has the time of the grace; who comes after them is looked for when they are gone.
       if (isGrace) running = await untilEnded(running, clock, graceOver);
-      emptyLooks = running.length === 0 ? emptyLooks + 1 : 0;
       if (emptyLooks === EMPTY_LOOKS || clock.now() >= killOver) return running;
     } catch (error) {
       // Without a descriptor nobody can be looked for, and nobody is signalled on a guess. What is let go meanwhile may give one.

@@ -1,12 +1,10 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { processIsAlive, runProgram, testHome, until } from '@holdfast/testbeds';
 import { EXIT_CODES } from '../../src/index.ts';
 import { commandServer, type CommandServer } from '../support/command-server.ts';
 import { InstanceOf, isType, readUntil, textsOf } from '../support/owned-server.ts';
-
-jest.setTimeout(60_000);
 
 const SLEEP = ['sleep', '600'];
 

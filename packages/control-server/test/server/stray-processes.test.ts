@@ -54,6 +54,9 @@ async function untidyAgent(
 const alive = async (pids: () => Promise<number[]>): Promise<number[]> =>
   (await pids()).filter((pid) => processIsAlive(pid));
 
+/** A shell that ignores SIGTERM, ends after a moment, and starts another like itself in a session of its own before. */
+const PHOENIX = 'trap "" TERM; echo $$ >> "$1"; sleep 0.3; setsid sh -c "$0" "$0" "$1" &';
+
 const KINDS = ['child', 'deaf', 'orphan', 'daemon', 'unmarked', 'hydra'] as const;
 
 describe('nothing of an agent is left, children that ignore SIGTERM, daemons and what they start meanwhile included,', () => {
@@ -104,6 +107,26 @@ describe('nothing of an agent is left, children that ignore SIGTERM, daemons and
     await instance.untilIt('the agent to be forgotten', ({ agentPid: pid }) => pid === null);
     expect(await alive(pids)).toEqual([]);
   });
+
+  it.each(['stopAgent', 'deleteInstance'] as const)(
+    'after %s, of those neither who end by themselves and start another before that',
+    async (operation) => {
+      await using owned = await ownedServer();
+      const instance = await InstanceOf.create(owned);
+      await instance.start();
+      const file = owned.home.path('workspace', 'pids');
+      const command = ['sh', '-c', PHOENIX, PHOENIX, file];
+      await instance.prompt(1, { step: 'child', command, ownSession: true }, { step: 'silence' });
+      const pids = async (): Promise<number[]> =>
+        (await readFile(file, 'utf8')).trim().split('\n').map(Number);
+      await until(async () => (await pids().catch(() => [])).length > 1, {
+        reason: 'one of them to have started another',
+        withinMs: 30_000,
+      });
+      await owned.client.call(operation, { instanceId: instance.instanceId });
+      expect(await alive(pids)).toEqual([]);
+    },
+  );
 
   it('before another agent starts, however soon after the end of one that is asked for', async () => {
     await using owned = await ownedServer();
