@@ -44,6 +44,11 @@ describe('the operation table', () => {
     ]);
   });
 
+  it('takes little from whoever has no credential', () => {
+    const open = operations.filter(([, { access }]) => access === 'open');
+    expect(new Set(open.map(([, { maxBodyBytes }]) => maxBodyBytes))).toEqual(new Set([16 * 1024]));
+  });
+
   it('answers every error code by one of its operations', () => {
     const answered = new Set([
       ...COMMON_ERRORS,

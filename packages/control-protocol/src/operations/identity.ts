@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Id, Milliseconds } from '../identifiers/id.ts';
-import { operation } from './operation.ts';
+import { MAX_OPEN_BODY_BYTES, operation } from './operation.ts';
 
 /** All that an unauthenticated caller learns about a server (OWNERSHIP-001.11). */
 export const Identity = z.object({
@@ -18,6 +18,7 @@ export const identityOperations = {
     method: 'GET',
     path: '/identity',
     access: 'open',
+    maxBodyBytes: MAX_OPEN_BODY_BYTES,
     response: Identity,
   }),
 };

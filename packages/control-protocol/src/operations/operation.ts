@@ -12,6 +12,8 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 /** Request bodies are bounded; a prompt's bound is higher because it may hold images. */
 export const MAX_BODY_BYTES = 1024 * 1024;
 export const MAX_PROMPT_BODY_BYTES = 32 * 1024 * 1024;
+/** Of whoever has no credential, as many connections as he likes, less is taken. */
+export const MAX_OPEN_BODY_BYTES = 16 * 1024;
 
 /** All paths of the protocol start here. */
 export const BASE_PATH = '/api/v1';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id, Milliseconds, Timestamp } from '../identifiers/id.ts';
 import { Challenge, OwnershipProofs, RotationId } from '../ownership/proof.ts';
-import { operation } from './operation.ts';
+import { MAX_OPEN_BODY_BYTES, operation } from './operation.ts';
 
 /** A credential as it is issued: 32 random bytes in base64url, kept in memory by the server. */
 export const Credential = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes in base64url');
@@ -24,6 +24,7 @@ export const ownershipOperations = {
     method: 'POST',
     path: '/ownership/proof',
     access: 'open',
+    maxBodyBytes: MAX_OPEN_BODY_BYTES,
     request: z.strictObject({ challenge: Challenge, audience: z.string().max(300).optional() }),
     response: OwnershipProofs,
     errors: ['audience_mismatch'],
@@ -33,6 +34,7 @@ export const ownershipOperations = {
     method: 'POST',
     path: '/ownership/bootstrap',
     access: 'open',
+    maxBodyBytes: MAX_OPEN_BODY_BYTES,
     request: z.strictObject({ nonce: z.string().min(1).max(512) }),
     response: z.object({ rotationId: RotationId, credential: Credential }),
     errors: ['bootstrap_rejected', 'bootstrap_consumed', 'shutting_down'],

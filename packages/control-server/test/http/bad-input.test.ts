@@ -286,6 +286,11 @@ describe('bodies that are too large', () => {
     expect(answer.headers.connection).toBe('close');
   });
 
+  it('reads little of a body that needs no credential', async () => {
+    const body = JSON.stringify({ challenge: 'x'.repeat(20_000) });
+    expectError(await send({ method: 'POST', path: '/ownership/proof', body }), 'body_too_large');
+  });
+
   it('takes a prompt of many megabytes', async () => {
     const instance = await InstanceOf.create(owned);
     const content = [{ type: 'text', text: 'x'.repeat(MAX_BODY_BYTES * 3) }];
