@@ -7,6 +7,7 @@ import { describeHost } from './host-report.ts';
 import { reconcileLeftRows, type ReconciledRow } from './liveness/reconcile.ts';
 import type { HostServices } from './sessions/host-services.ts';
 import { Sessions } from './sessions/sessions.ts';
+import { settleSessions } from './sessions/settle.ts';
 import { unlessClosed } from './sessions/unless-closed.ts';
 import type { SurvivalCapability } from './startup/capability.ts';
 import type { ClosingStack } from './startup/closing-stack.ts';
@@ -104,12 +105,12 @@ export class Host implements AsyncDisposable {
 
   /**
    * Lets go of the installation. What the agents do from here on is kept by their control servers and told to the next
-   * host. With survival off agents cannot be kept: they are stopped. A host that has lost the installation stops nothing.
+   * host. `stop` cancels their open turns and leaves their tasks as they are. With survival off agents cannot be kept: they are
+   * stopped, and what they were at counts as interrupted, as after a crash. A host that has lost the installation stops nothing.
    * A second call waits for the first.
    */
   async close({ agents }: CloseOptions): Promise<void> {
-    const stops = agents === 'stop' || this.survival.state !== 'enabled';
-    this.#closing ??= this.#close(stops && !this.lost.aborted ? 'stop' : 'keep');
+    this.#closing ??= this.#close(agents === 'stop');
     await this.#closing;
   }
 
@@ -118,14 +119,17 @@ export class Host implements AsyncDisposable {
     await this.close({ agents: 'keep' });
   }
 
-  async #close(agents: CloseOptions['agents']): Promise<void> {
+  /** `meant`: agents are to stop; otherwise they may have to, because they cannot outlive this host, and are interrupted then. */
+  async #close(meant: boolean): Promise<void> {
     const { services, standDown, opened } = this.#parts;
+    const stops = (meant || this.survival.state !== 'enabled') && !this.lost.aborted;
     const sessionIds = [...services.live.keys()];
     try {
-      await standDown(new HostClosedError(), agents);
-      if (agents === 'stop') {
-        await services.ledger.reconcile({
-          sessions: sessionIds.map((sessionId) => ({ sessionId, session: 'reconcile', repair: 'all' })),
+      await standDown(new HostClosedError(), stops ? 'stop' : 'keep');
+      if (stops) {
+        const session = meant ? 'stop' : 'reconcile';
+        await settleSessions(services, {
+          sessions: sessionIds.map((sessionId) => ({ sessionId, session, repair: 'all' })),
         });
       }
     } finally {

@@ -27,27 +27,30 @@ export type {
 export type { AgentOptions, NpmAgentOptions, ProgramAgentOptions } from './agents/agent-options.ts';
 export { closeOnSignals } from './close-on-signals.ts';
 export { createHost } from './create-host.ts';
+export { HostClosedError, HostOptionError } from './host-errors.ts';
 export {
   AgentStartCancelledError,
   AgentStartFailedError,
+  type AgentStartFacts,
+} from './sessions/agent-start-errors.ts';
+export {
   ChoiceRefusedError,
   ChoiceUnresolvedError,
-  HomeUnusableError,
-  HostClosedError,
-  HostOptionError,
-  InstallationLockedError,
-  LockFileUnusableError,
   PromptUnresolvedError,
   SessionNotFoundError,
   SessionNotLiveError,
   SessionTakenOverError,
+  TurnInProgressError,
+} from './sessions/session-errors.ts';
+export {
+  HomeUnusableError,
+  InstallationLockedError,
+  LockFileUnusableError,
   SharedLockHeldError,
   SharedLockLostError,
   SharedLockUnavailableError,
-  TurnInProgressError,
-  type AgentStartFacts,
   type LockHolder,
-} from './host-errors.ts';
+} from './startup/installation-errors.ts';
 export type { HostEvent, HostEventListener, HostEvents } from './host-events.ts';
 export type { HostOptions } from './host-options.ts';
 export type { CloseOptions, Host } from './host.ts';

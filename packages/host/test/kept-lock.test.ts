@@ -2,7 +2,11 @@ import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import { systemClock } from '@holdfast/recovery';
 import { until } from '@holdfast/testbeds';
-import { SharedLockHeldError, SharedLockLostError, SharedLockUnavailableError } from '../src/host-errors.ts';
+import {
+  SharedLockHeldError,
+  SharedLockLostError,
+  SharedLockUnavailableError,
+} from '../src/startup/installation-errors.ts';
 import type { HostEvent } from '../src/host-events.ts';
 import { keepLock, type CountedLock, type KeptLock } from '../src/startup/kept-lock.ts';
 

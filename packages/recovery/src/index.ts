@@ -1,5 +1,6 @@
 export { ADOPTION_POINTS, type AdoptionPoint } from './adoption/adoption-points.ts';
 export { OwnershipLostError } from './adoption/ownership-lost-error.ts';
+export { ServerEndedError } from './adoption/server-ended-error.ts';
 export { createOwnership, type OwnershipOptions } from './adoption/ownership.ts';
 export { BootstrapError, ServerNotStoppedError } from './adoption/server-errors.ts';
 export { correlate, type Correlation, type ScopedInstance } from './correlation/correlate.ts';

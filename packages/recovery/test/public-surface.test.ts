@@ -16,6 +16,7 @@ describe('the public surface', () => {
       'RecoveryReport',
       'SecretStoreUnsafeError',
       'SecretUnavailableError',
+      'ServerEndedError',
       'ServerNotStoppedError',
       'SessionGuards',
       'SessionRecoveringError',

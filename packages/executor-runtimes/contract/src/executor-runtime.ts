@@ -61,7 +61,7 @@ export interface ExecutorRuntime {
   readonly kind: string;
   readonly traits: RuntimeTraits;
   /**
-   * Adopts or starts the control server of each scope that the runtime knows. With survival off it ends own survivors
+   * Adopts or starts the control server of each scope that the runtime knows, unless it has one that has not ended. With survival off it ends own survivors
    * instead and starts servers that die with the backend. Adoptions under way are not cut by the signal.
    */
   open(signal: AbortSignal): Promise<readonly ScopeReport[]>;
@@ -81,7 +81,7 @@ export interface ExecutorRuntime {
    */
   probe(record: ExecutionRecord, signal: AbortSignal): Promise<ProcessEvidence>;
   /**
-   * Creates an instance; opens a server first where there is none. Whether the session has an agent already is the caller's to
+   * Creates an instance; opens a server first where there is none, or where the one there was has ended. Whether the session has an agent already is the caller's to
    * know.
    */
   launch(request: LaunchRequest, signal: AbortSignal): Promise<LaunchedInstance>;

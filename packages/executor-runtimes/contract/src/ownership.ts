@@ -50,6 +50,12 @@ export interface OwnedControlServer {
   readonly client: ControlClient;
   /** Aborts when another backend has taken the server over: drop what it ran, do not retry (OWNERSHIP-002.3). */
   readonly lost: AbortSignal;
+  /**
+   * Aborts when nobody is there any more, or the server says that it is stopping: nothing can be started on it, and what it ran ends
+   * with it, as far as that does not mind. Noticed by whatever is asked of it first, at the latest by the next renewal. Not when
+   * it was let go of.
+   */
+  readonly ended: AbortSignal;
   /** Reads the instances on the read budget (SURVIVAL-002.13). Rejects with the signal's reason only. */
   enumerate(signal: AbortSignal): Promise<Enumeration>;
   /** Stops an instance with all that its agent started, retried on the read budget; no deadline cuts it short. */

@@ -83,6 +83,10 @@ export class StandaloneRuntime implements ExecutorRuntime {
   }
 
   async launch(request: LaunchRequest, signal: AbortSignal): Promise<LaunchedInstance> {
+    return await this.#launch(request, signal, false);
+  }
+
+  async #launch(request: LaunchRequest, signal: AbortSignal, isRetry: boolean): Promise<LaunchedInstance> {
     const opening = await this.#openOnce(signal);
     if (opening.server === null) {
       const { report, failure } = opening;
@@ -90,23 +94,12 @@ export class StandaloneRuntime implements ExecutorRuntime {
     }
     const { server } = opening;
     server.lost.throwIfAborted();
-    const instanceId = randomUUID();
     try {
-      const instance = await server.client.call(
-        'createInstance',
-        {
-          ...request,
-          instanceId,
-          workspaceSourceRoots: [...request.workspaceSourceRoots],
-          environment: { ...request.environment },
-        },
-        { signal },
-      );
-      return { server, instance };
+      return { server, instance: await createInstance(server, request, signal) };
     } catch (error) {
-      // The answer may be lost and the instance there, so it is stopped by the id that only it can have.
-      await server.stopInstance(instanceId);
-      throw error;
+      if (!server.ended.aborted || isRetry) throw error;
+      // Nothing of it is left there, and nobody had noticed yet that the server has ended: it gets another.
+      return await this.#launch(request, signal, true);
     }
   }
 
@@ -130,7 +123,8 @@ export class StandaloneRuntime implements ExecutorRuntime {
 
   async #openOnce(signal: AbortSignal): Promise<Opening> {
     if (this.#closed) throw new RuntimeClosedError();
-    if (this.#held !== undefined) return this.#held;
+    if (this.#held?.server.ended.aborted === false) return this.#held;
+    this.#held = undefined;
     this.#opening ??= this.#adoptOrStart(signal).finally(() => {
       this.#opening = undefined;
     });
@@ -197,6 +191,31 @@ export class StandaloneRuntime implements ExecutorRuntime {
   #hold(server: OwnedControlServer, report: ScopeReport): Held {
     this.#held = { server, report };
     return this.#held;
+  }
+}
+
+/** Creates an instance without an agent; one that was created although that failed is stopped. */
+async function createInstance(
+  server: OwnedControlServer,
+  request: LaunchRequest,
+  signal: AbortSignal,
+): Promise<LaunchedInstance['instance']> {
+  const instanceId = randomUUID();
+  try {
+    return await server.client.call(
+      'createInstance',
+      {
+        ...request,
+        instanceId,
+        workspaceSourceRoots: [...request.workspaceSourceRoots],
+        environment: { ...request.environment },
+      },
+      { signal },
+    );
+  } catch (error) {
+    // The answer may be lost and the instance there, so it is stopped by the id that only it can have.
+    await server.stopInstance(instanceId);
+    throw error;
   }
 }
 

@@ -288,6 +288,30 @@ describe('launch', () => {
     expect(serversOf(home)).toHaveLength(1);
   });
 
+  it.each([true, false])('starts another server where its own was killed, survival %s', async (survival) => {
+    const { runtime } = newBackend({ context: { survival } });
+    await runtime.open(never);
+    const { pid } = serverOf(home);
+    process.kill(pid, 'SIGKILL');
+    await waitForExit(pid, { withinMs: 5000, reason: 'it was killed' });
+    // Nobody has noticed: this launch does.
+    const { server, instance } = await runtime.launch(request('s1'), never);
+    expect(await server.enumerate(never)).toMatchObject({ instances: [{ instanceId: instance.instanceId }] });
+    expect(serverOf(home).pid).not.toBe(pid);
+    expect(await runtime.open(never)).toMatchObject([{ server: 'started' }]);
+    expect(serversOf(home)).toHaveLength(1);
+  });
+
+  it('starts another server beside its own that is stopping', async () => {
+    const { runtime } = newBackend();
+    const first = await runtime.launch(request('s1'), never);
+    // Nothing new is taken from here on, whether or not it has ended when the launch comes.
+    await first.server.client.call('shutdown', {});
+    const { server } = await runtime.launch(request('s2'), never);
+    expect(server.serverId).not.toBe(first.server.serverId);
+    expect(first.server.ended.aborted).toBe(true);
+  });
+
   it('hands the identities and the environment on as given', async () => {
     const { runtime } = newBackend();
     const { server, instance } = await runtime.launch(request('s1'), never);

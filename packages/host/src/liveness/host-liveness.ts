@@ -46,10 +46,10 @@ export class HostLiveness {
   }
 
   /** Runs the stop of a session's agent; meanwhile nothing certain is said about it. */
-  async whileStopping(sessionId: string, stop: () => Promise<void>): Promise<void> {
+  async whileStopping<T>(sessionId: string, stop: () => Promise<T>): Promise<T> {
     this.#stopping.add(sessionId);
     try {
-      await stop();
+      return await stop();
     } finally {
       this.#stopping.delete(sessionId);
     }

@@ -70,6 +70,11 @@ export const EVENT_COUNTERS: { readonly [Name in HostEvent['name']]: Counted<Eve
     description: 'Control servers lost to another backend.',
     attributes: ofScope,
   },
+  'server.ended': {
+    counter: 'holdfast.server.ended',
+    description: 'Control servers that ended while they were driven.',
+    attributes: ({ scope, answer }) => ({ ...ofScope({ scope }), answer }),
+  },
   'ownership.detached': {
     counter: 'holdfast.detached',
     description: 'Control servers let go of, alive.',

@@ -1,10 +1,11 @@
 import type { TurnOutcome } from '@holdfast/control-protocol';
 import type { Held, TerminalEvent } from '@holdfast/turn-ledger';
-import { PromptUnresolvedError } from '../host-errors.ts';
+import { PromptUnresolvedError } from './session-errors.ts';
 import type { ExecutionServices } from './execution-services.ts';
+import { callLive } from './live-error.ts';
 import type { LiveExecution } from './live-execution.ts';
 import { settleOutcome } from './settle.ts';
-import { STOP_TIMEOUT_MS } from './stop-timeout.ts';
+import { stopAgent } from './stop-agent.ts';
 
 /** What the escalation says about a turn whose cancel nobody answered, as a control server says it. */
 const UNANSWERED: TurnOutcome = { kind: 'cancelled', stopReason: 'cancel_unanswered' };
@@ -24,7 +25,7 @@ export async function cancelTurn(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { ended } = live.lifecycle;
-  if (ended === null) return await askToEnd(live);
+  if (ended === null) return await callLive(live, askToEnd);
   const limit = Promise.withResolvers<'limit'>();
   const disarm = services.clock.after(services.cancelLimitMs, () => {
     limit.resolve('limit');
@@ -94,14 +95,14 @@ async function escalate(services: ExecutionServices, live: LiveExecution, held: 
   });
   if (result.applied) settleOutcome(services, result);
   end(terminal);
-  if (answered) await stopAgent(services, live);
+  if (answered) await endAgent(services, live);
 }
 
 /** An agent that goes on with a turn which is over must not be prompted; the next prompt starts another. */
-async function stopAgent({ events }: ExecutionServices, live: LiveExecution): Promise<void> {
+async function endAgent({ events }: ExecutionServices, live: LiveExecution): Promise<void> {
   const { instanceId, sessionId } = live.execution;
   try {
-    await live.client.call('stopAgent', { instanceId }, { timeoutMs: STOP_TIMEOUT_MS });
+    await stopAgent(live.server, instanceId);
     live.agentRunning = false;
   } catch (error) {
     events.publish({ name: 'host.error', what: `stopping the agent of ${sessionId}`, error });

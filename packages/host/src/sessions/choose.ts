@@ -1,11 +1,7 @@
 import { ControlError, SESSION_CHANGE_LIMIT_MS, SessionChoice } from '@holdfast/control-protocol';
 import type { SessionRecord } from '@holdfast/turn-ledger';
-import {
-  ChoiceRefusedError,
-  ChoiceUnresolvedError,
-  HostOptionError,
-  SessionTakenOverError,
-} from '../host-errors.ts';
+import { HostOptionError } from '../host-errors.ts';
+import { ChoiceRefusedError, ChoiceUnresolvedError, SessionTakenOverError } from './session-errors.ts';
 import type { HostServices } from './host-services.ts';
 import type { LiveExecution } from './live-execution.ts';
 import { assertOurs } from './require-live.ts';

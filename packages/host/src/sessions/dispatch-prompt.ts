@@ -1,7 +1,7 @@
 import { ControlError, type JsonObject } from '@holdfast/control-protocol';
 import { NoAnswerError, UnreadableAnswerError } from '@holdfast/control-protocol/client';
 import { TurnOpenError } from '@holdfast/turn-ledger';
-import { PromptUnresolvedError, SessionTakenOverError, TurnInProgressError } from '../host-errors.ts';
+import { PromptUnresolvedError, TurnInProgressError } from './session-errors.ts';
 import { isAway } from './ledger-patience.ts';
 import type { HostServices } from './host-services.ts';
 import type { LiveExecution } from './live-execution.ts';
@@ -32,12 +32,13 @@ export async function dispatchPrompt(
     await ledger.turns.accepted(turnId, accepted.turnId);
   } catch (error) {
     if (await wasAccepted(live, promptGeneration, error, turnId)) return turnId;
+    if (error instanceof ControlError && error.code === 'agent_not_running') live.agentRunning = false;
     live.lifecycle.dispatchFailed(promptGeneration);
     await failDispatch(services, turnId, error);
     if (error instanceof ControlError && error.code === 'turn_in_progress') {
       throw new TurnInProgressError(sessionId);
     }
-    throw live.server.lost.aborted ? new SessionTakenOverError(sessionId, error) : error;
+    throw error;
   }
   return turnId;
 }
@@ -54,11 +55,12 @@ async function failDispatch(services: HostServices, turnId: string, why: unknown
 
 async function begin(
   services: HostServices,
-  { lifecycle, execution }: LiveExecution,
+  live: LiveExecution,
   turnId: string,
   content: readonly JsonObject[],
 ): Promise<number> {
   const { ledger, patience } = services;
+  const { lifecycle, execution } = live;
   const { executionId, sessionId } = execution;
   patience.assertCertain();
   // The number advances before every attempt, and an attempt that fails uses it up (GENERATION-02, -03).
@@ -73,14 +75,17 @@ async function begin(
   }
 }
 
-/** Whether the server has the prompt all the same. What it answered is final; where it did not answer it is asked. */
+/**
+ * Whether the server has the prompt all the same. What it answered is final, and a refused connection carried nothing; where it did
+ * not answer it is asked.
+ */
 async function wasAccepted(
   { client, execution, lifecycle }: LiveExecution,
   promptGeneration: number,
   error: unknown,
   turnId: string,
 ): Promise<boolean> {
-  if (error instanceof ControlError) return false;
+  if (error instanceof ControlError || neverLeft(error)) return false;
   try {
     const report = await client.call('getTurn', { instanceId: execution.instanceId });
     if (report.lastPromptGeneration < promptGeneration) return false;
@@ -90,6 +95,12 @@ async function wasAccepted(
   } catch {
     throw new PromptUnresolvedError(turnId, error);
   }
+}
+
+function neverLeft(error: unknown): boolean {
+  if (!(error instanceof NoAnswerError)) return false;
+  const { cause } = error;
+  return typeof cause === 'object' && cause !== null && 'code' in cause && cause.code === 'ECONNREFUSED';
 }
 
 function describeFailure(error: unknown): { readonly code: string; readonly message: string } {

@@ -6,6 +6,8 @@ import type { ControlClient, EventStream } from '@holdfast/control-protocol/clie
 export interface PumpPorts {
   readonly instanceId: string;
   readonly client: ControlClient;
+  /** Aborts when the server has ended: it is not tried again then, and what has come from it is stored to the end. */
+  readonly serverEnded: AbortSignal;
   /** The last sequence number that is durably stored. */
   readonly cursor: () => Promise<number>;
   /** Stores the events durably and acts on them. The server may forget them once this resolves. */
@@ -17,7 +19,7 @@ export interface PumpPorts {
 }
 
 /** Why a pump came to its end by itself. */
-export type PumpEnd = 'instance_stopped' | 'server_stopping' | 'superseded' | 'replaced';
+export type PumpEnd = 'instance_stopped' | 'server_stopping' | 'server_gone' | 'superseded' | 'replaced';
 
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 5000;
@@ -43,6 +45,7 @@ const LAST_ERRORS: ReadonlyMap<string, PumpEnd> = new Map([
  */
 export async function pumpEvents(ports: PumpPorts, signal: AbortSignal): Promise<PumpEnd | undefined> {
   const released = (): boolean => signal.aborted;
+  const wakened = AbortSignal.any([signal, ports.serverEnded]);
   let retryMs = FIRST_RETRY_MS;
   let detached = false;
   const tellDetached = (why: string): void => {
@@ -69,7 +72,8 @@ export async function pumpEvents(ports: PumpPorts, signal: AbortSignal): Promise
       if (last !== undefined) return last;
       tellDetached(error instanceof Error ? error.message : String(error));
     }
-    await delay(retryMs, undefined, { signal }).catch(() => undefined);
+    if (ports.serverEnded.aborted) return 'server_gone';
+    await delay(retryMs, undefined, { signal: wakened }).catch(() => undefined);
     retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
   }
   return undefined;

@@ -2,7 +2,7 @@ import type { ExecutorRuntime } from '@holdfast/executor-contract';
 import type { Clock, SessionGuards } from '@holdfast/recovery';
 import type { Ledger, ReadyBus, SessionGuard } from '@holdfast/turn-ledger';
 import type { AgentProfile } from '../agents/agent-options.ts';
-import type { SessionTakenOverError } from '../host-errors.ts';
+import type { SessionTakenOverError } from './session-errors.ts';
 import type { HostEvents } from '../host-events.ts';
 import type { HostLiveness } from '../liveness/host-liveness.ts';
 import type { TurnResults } from '../turns/turn-results.ts';

@@ -9,6 +9,6 @@ export interface HostServices extends ExecutionServices {
   readonly live: Map<string, LiveExecution>;
   /** The last prompt that ended while no backend was there, by execution id; taken when its session is live again. */
   readonly unseenEnds: Map<string, TerminalEvent>;
-  /** The last control server of each scope that this host came to own. */
+  /** The last control server of each scope that this host came to own, unless it has ended. */
   readonly servers: () => readonly OwnedControlServer[];
 }

@@ -8,7 +8,8 @@ import {
   type ApplyOutcome,
   type TerminalEvent,
 } from '@holdfast/turn-ledger';
-import { SessionNotLiveError, SessionTakenOverError } from '../host-errors.ts';
+import { SessionNotLiveError, SessionTakenOverError } from './session-errors.ts';
+import { sessionLiveness } from '../liveness/session-liveness.ts';
 import { pumpEvents, type PumpEnd } from './event-pump.ts';
 import type { ExecutionServices } from './execution-services.ts';
 import { settleLostAgent, settleOutcome } from './settle.ts';
@@ -67,6 +68,7 @@ export class LiveExecution {
       {
         instanceId,
         client: this.client,
+        serverEnded: this.server.ended,
         cursor: () => patience.insist(async () => await ledger.events.cursor(executionId), signal),
         store: (batch) => this.#store(batch, signal),
         beforeReattach: () => this.settleRetained(undefined, { signal }),
@@ -205,21 +207,28 @@ export class LiveExecution {
 
   async #ended(why: PumpEnd): Promise<void> {
     const { sessionId } = this.execution;
-    const { events, pending, patience, closed } = this.#services;
+    const { events, pending } = this.#services;
     this.#onEnd();
     this.lifecycle.end();
-    if (why === 'instance_stopped' || why === 'server_stopping') {
-      await patience.insist(async () => {
-        await settleLostAgent(this.#services, sessionId);
-      }, closed);
-    } else if (why === 'superseded') {
-      await this.#takenOver();
-    }
+    if (why === 'superseded') await this.#takenOver();
+    else if (why !== 'replaced') await this.#agentLost(why);
     pending.rejectAll(
       sessionId,
       this.#services.takenOver.get(sessionId) ?? new SessionNotLiveError(sessionId),
     );
     events.publish({ name: 'session.ended', sessionId, why });
+  }
+
+  /** A server that ends may leave its agent behind, or be about to stop it. */
+  async #agentLost(why: Exclude<PumpEnd, 'superseded' | 'replaced'>): Promise<void> {
+    const { patience, closed } = this.#services;
+    const { sessionId } = this.execution;
+    await patience.insist(async () => {
+      const isGone =
+        why === 'instance_stopped' ||
+        (await sessionLiveness(this.#services, sessionId, closed)).liveness === 'gone';
+      await settleLostAgent(this.#services, this.execution, isGone);
+    }, closed);
   }
 
   /** Nothing is written any more about what another backend drives now; its outcomes are told there (OWNERSHIP-002.3). */

@@ -1,4 +1,4 @@
-import { SessionNotLiveError } from '../host-errors.ts';
+import { SessionNotLiveError } from './session-errors.ts';
 import type { HostServices } from './host-services.ts';
 import type { LiveExecution } from './live-execution.ts';
 

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Instance } from '@holdfast/control-protocol';
 import type { Held, SessionRecord } from '@holdfast/turn-ledger';
-import { SessionNotFoundError, TurnInProgressError } from '../host-errors.ts';
+import { SessionNotFoundError, TurnInProgressError } from './session-errors.ts';
 import { Turn } from '../turns/turn.ts';
 import { dispatchPrompt } from './dispatch-prompt.ts';
 import type { HostServices } from './host-services.ts';
 import { launchSession } from './launch-session.ts';
+import { callLive } from './live-error.ts';
 import type { LiveExecution } from './live-execution.ts';
 import type { PendingPrompt } from './pending-prompts.ts';
 import { assertOurs } from './require-live.ts';
@@ -27,7 +28,8 @@ export async function sendPrompt(
 ): Promise<Turn> {
   try {
     const live = await liveExecution(services, sessionId, prompt);
-    return new Turn(services.results, await dispatchPrompt(services, live, prompt.content), sessionId);
+    const turnId = await callLive(live, async () => await dispatchPrompt(services, live, prompt.content));
+    return new Turn(services.results, turnId, sessionId);
   } catch (error) {
     // The failed attempt has used a number up, so a ready event that could wake them is stale by now.
     held.afterRelease(() => {
@@ -86,8 +88,10 @@ async function liveExecution(
     return await launchSession(services, record, { runId, signal });
   }
   if (!live.agentRunning) {
-    await services.starts.run(sessionId, signal, async (unlessCancelled) => {
-      await startMissing(services, record, live, unlessCancelled);
+    await callLive(live, async () => {
+      await services.starts.run(sessionId, signal, async (unlessCancelled) => {
+        await startMissing(services, record, live, unlessCancelled);
+      });
     });
     live.agentRunning = true;
   }

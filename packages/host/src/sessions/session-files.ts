@@ -1,5 +1,6 @@
 import type { DirectoryEntry } from '@holdfast/control-protocol';
 import type { HostServices } from './host-services.ts';
+import { callLive } from './live-error.ts';
 import { requireLive } from './require-live.ts';
 
 /**
@@ -21,8 +22,10 @@ export class SessionFiles {
   async list(
     path = '.',
   ): Promise<{ readonly entries: readonly DirectoryEntry[]; readonly truncated: boolean }> {
-    const { client, execution } = requireLive(this.#services, this.#sessionId);
-    return await client.call('listFiles', { instanceId: execution.instanceId, path });
+    return await callLive(
+      requireLive(this.#services, this.#sessionId),
+      async ({ client, execution: { instanceId } }) => await client.call('listFiles', { instanceId, path }),
+    );
   }
 
   /**
@@ -32,7 +35,10 @@ export class SessionFiles {
     path: string,
     slice: { readonly offset?: number; readonly limit?: number } = {},
   ): Promise<Uint8Array> {
-    const { client, execution } = requireLive(this.#services, this.#sessionId);
-    return await client.call('readFile', { instanceId: execution.instanceId, path, ...slice });
+    return await callLive(
+      requireLive(this.#services, this.#sessionId),
+      async ({ client, execution: { instanceId } }) =>
+        await client.call('readFile', { instanceId, path, ...slice }),
+    );
   }
 }

@@ -1,29 +1,26 @@
-import {
-  ControlError,
-  type ConfigOptionValue,
-  type Instance,
-  type JsonObject,
-  type PermissionRequest,
-  type SessionChoice,
+import type {
+  ConfigOptionValue,
+  Instance,
+  JsonObject,
+  PermissionRequest,
+  SessionChoice,
 } from '@holdfast/control-protocol';
 import type { Execution } from '@holdfast/recovery';
 import type { SessionRecord, StoredEvent } from '@holdfast/turn-ledger';
-import { AgentStartCancelledError, SessionNotLiveError } from '../host-errors.ts';
+import { AgentStartCancelledError } from './agent-start-errors.ts';
 import type { Turn } from '../turns/turn.ts';
 import { cancelTurn } from './cancel-turn.ts';
-import { assertGone } from '../liveness/admit-launch.ts';
 import { sessionLiveness, type SessionLiveness } from '../liveness/session-liveness.ts';
 import { checkChoice, choose } from './choose.ts';
 import type { HostServices } from './host-services.ts';
-import type { LiveExecution } from './live-execution.ts';
+import { callLive, unlessLost } from './live-error.ts';
 import type { PendingPrompt } from './pending-prompts.ts';
 import { assertOurs, requireLive } from './require-live.ts';
 import { promptRuns, recordOf, sendPrompt } from './send-prompt.ts';
 import { unlessClosed } from './unless-closed.ts';
 import { sessionEvents } from './session-events.ts';
 import { SessionFiles } from './session-files.ts';
-import { settleLostAgent } from './settle.ts';
-import { STOP_TIMEOUT_MS } from './stop-timeout.ts';
+import { stopSession } from './stop-session.ts';
 
 /** Options of a prompt that may have to wait for another. */
 export interface PromptNextOptions {
@@ -73,7 +70,8 @@ export class Session {
 
   /** The live instance, or null when the session has none. */
   async instance(): Promise<Instance | null> {
-    return (await this.#services.live.get(this.id)?.instance()) ?? null;
+    const live = this.#services.live.get(this.id);
+    return live === undefined ? null : await unlessLost(live, null, async () => await live.instance());
   }
 
   /**
@@ -214,23 +212,18 @@ export class Session {
   }
 
   /**
-   * Stops the agent and all that it started, also one that is being started. The session keeps its workspace and can be
-   * prompted again. Throws `AgentNotGoneError` where an agent of it is out of this host's hands; nothing is changed then.
+   * Stops the agent and all that it started, also one that is being started. An open turn ends as `cancelled` with the reason
+   * `agent_stopped`; the task stays as it is. The session keeps its workspace and can be prompted again. Throws `AgentNotGoneError`
+   * where an agent of it is out of this host's hands, and what the control server answers where it could not stop it: try again.
    */
   async stop(): Promise<void> {
-    const { sessionGuard, ledger, closed, liveness, pending, starts } = this.#services;
-    this.#services.live.get(this.id)?.announceStop();
+    const { sessionGuard, closed, live, starts } = this.#services;
+    live.get(this.id)?.announceStop();
     starts.cancel(this.id, new AgentStartCancelledError(this.id));
     await sessionGuard.hold(
       this.id,
       async () => {
-        assertOurs(this.#services, this.id);
-        const live = this.#services.live.get(this.id);
-        pending.rejectAll(this.id, new SessionNotLiveError(this.id));
-        if (live === undefined) await assertGone(this.#services, this.id, closed);
-        else await liveness.whileStopping(this.id, async () => await stopInstance(live));
-        await settleLostAgent(this.#services, this.id);
-        await ledger.sessions.setState(this.id, 'stopped');
+        await stopSession(this.#services, this.id);
       },
       { signal: closed },
     );
@@ -251,7 +244,12 @@ export class SessionPermissions {
   async list(): Promise<readonly PermissionRequest[]> {
     const live = this.#services.live.get(this.#sessionId);
     if (live === undefined) return [];
-    return (await live.client.call('listPermissions', { instanceId: live.execution.instanceId })).permissions;
+    const { client, execution } = live;
+    return await unlessLost(
+      live,
+      [],
+      async () => (await client.call('listPermissions', { instanceId: execution.instanceId })).permissions,
+    );
   }
 
   /**
@@ -261,19 +259,9 @@ export class SessionPermissions {
   async answer(requestId: string, decision: PermissionDecision): Promise<void> {
     const live = requireLive(this.#services, this.#sessionId);
     const { instanceId } = live.execution;
-    await live.client.call('answerPermission', { instanceId, requestId, ...decision });
-  }
-}
-
-async function stopInstance(live: LiveExecution): Promise<void> {
-  await live.release();
-  try {
-    await live.client.call(
-      'deleteInstance',
-      { instanceId: live.execution.instanceId },
-      { timeoutMs: STOP_TIMEOUT_MS },
+    await callLive(
+      live,
+      async ({ client }) => await client.call('answerPermission', { instanceId, requestId, ...decision }),
     );
-  } catch (error) {
-    if (!(error instanceof ControlError && error.code === 'instance_not_found')) throw error;
   }
 }

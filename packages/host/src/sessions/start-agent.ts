@@ -10,13 +10,13 @@ import { NoAnswerError, UnreadableAnswerError } from '@holdfast/control-protocol
 import type { LaunchedInstance, OwnedControlServer } from '@holdfast/executor-contract';
 import type { SessionRecord } from '@holdfast/turn-ledger';
 import { commandFor, type AgentProfile } from '../agents/agent-options.ts';
-import { AgentStartFailedError } from '../host-errors.ts';
+import { AgentStartFailedError } from './agent-start-errors.ts';
 import { agentNamed, runtimeOfKind } from './choices.ts';
 import type { HostServices } from './host-services.ts';
 import { runStart } from './managed-start/run-start.ts';
 import { isStaleMetadata, startFailureOf } from './managed-start/start-failure.ts';
 import type { RepairAbility, RuntimeRepair } from './managed-start/start-plan.ts';
-import { STOP_TIMEOUT_MS } from './stop-timeout.ts';
+import { stopAgent } from './stop-agent.ts';
 
 // A cold agent may fetch its packages first; the control server keeps the closer limits of each phase.
 const START_MS = 10 * 60_000;
@@ -105,15 +105,6 @@ async function carryOut(
   if (end.at === 'failed') throw startError(session, end.failure, end.repair);
   tell(services, session, profile, { ...end.started, repair: end.repair });
   return end.started.agent;
-}
-
-/** Stops an instance's agent, if it has one; resolves when nothing is left of it. */
-async function stopAgent(server: OwnedControlServer, instanceId: string): Promise<void> {
-  try {
-    await server.client.call('stopAgent', { instanceId }, { timeoutMs: STOP_TIMEOUT_MS });
-  } catch (error) {
-    if (!(error instanceof ControlError && error.code === 'agent_not_running')) throw error;
-  }
 }
 
 interface StartCall {

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { isNativeError } from 'node:util/types';
 import { loadNodeSqlite } from '@holdfast/turn-ledger/node-sqlite';
-import { InstallationLockedError, LockFileUnusableError, type LockHolder } from '../host-errors.ts';
+import { InstallationLockedError, LockFileUnusableError, type LockHolder } from './installation-errors.ts';
 
 /** The exclusive hold on an installation. The kernel drops it when this process dies, however it dies. */
 export interface InstallationLock {

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { Clock } from '@holdfast/recovery';
-import { SharedLockHeldError, SharedLockLostError } from '../host-errors.ts';
+import { SharedLockHeldError, SharedLockLostError } from './installation-errors.ts';
 import type { HostEvents } from '../host-events.ts';
 import { LONGEST_HOST, type SharedLock } from './shared-lock.ts';
 

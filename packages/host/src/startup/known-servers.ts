@@ -3,7 +3,7 @@ import type { OwnedControlServer, Ownership } from '@holdfast/executor-contract'
 /** Ownership, and the servers that came of it. */
 export interface KnownServers {
   readonly ownership: Ownership;
-  /** The last server of each scope that this host came to own. */
+  /** The last server of each scope that this host came to own, unless it has ended. */
   readonly servers: () => readonly OwnedControlServer[];
 }
 
@@ -16,7 +16,7 @@ export function knownServers(ownership: Ownership): KnownServers {
     return known;
   };
   return {
-    servers: () => [...servers.values()],
+    servers: () => [...servers.values()].filter(({ ended }) => !ended.aborted),
     ownership: {
       async adopt(scope, dial, signal) {
         const result = await ownership.adopt(scope, dial, signal);

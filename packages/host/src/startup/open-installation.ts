@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, mkdir, realpath } from 'node:fs/promises';
 import { isNativeError } from 'node:util/types';
-import { HomeUnusableError, InstallationLockedError, LockFileUnusableError } from '../host-errors.ts';
+import { HomeUnusableError, InstallationLockedError, LockFileUnusableError } from './installation-errors.ts';
 import { acquireInstallationLock, type InstallationLock } from './installation-lock.ts';
 
 /** A home directory that exists, can be written to, and is ours while the lock is held. */

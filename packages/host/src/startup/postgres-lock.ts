@@ -3,7 +3,11 @@ import { hostname } from 'node:os';
 import { isNativeError } from 'node:util/types';
 import type { Clock } from '@holdfast/recovery';
 import type { Client, ClientConfig } from 'pg';
-import { SharedLockHeldError, SharedLockLostError, SharedLockUnavailableError } from '../host-errors.ts';
+import {
+  SharedLockHeldError,
+  SharedLockLostError,
+  SharedLockUnavailableError,
+} from './installation-errors.ts';
 import { postgresPlace } from '@holdfast/turn-ledger/postgres-url';
 import type { CountedLock } from './kept-lock.ts';
 import { holderName, holderNamed, sharedLockKey } from './shared-lock.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { LockHolder } from '../host-errors.ts';
+import type { LockHolder } from './installation-errors.ts';
 
 /**
  * The exclusive hold on what hosts on several machines share. Its keeper drops it when the holder's connection dies, so a holder

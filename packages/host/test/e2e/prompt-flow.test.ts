@@ -121,7 +121,7 @@ describe('a prompt that waits for the running one', () => {
       const stopping = session.stop();
       await expect(never).rejects.toMatchObject({ code: 'session_not_live' });
       await stopping;
-      expect(await turn.outcome).toMatchObject({ kind: 'abandoned' });
+      expect(await turn.outcome).toMatchObject({ kind: 'cancelled', stopReason: 'agent_stopped' });
     },
     LONG_MS,
   );
@@ -388,7 +388,7 @@ describe('a cancel that the agent does not answer', () => {
       busy.resolve();
       await Promise.all([another, stopping]);
       expect(await cancellingLater).toBe(true);
-      expect(await turn.outcome).toMatchObject({ kind: 'abandoned' });
+      expect(await turn.outcome).toMatchObject({ kind: 'cancelled', stopReason: 'agent_stopped' });
     },
     LONG_MS,
   );

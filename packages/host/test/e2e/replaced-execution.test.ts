@@ -31,7 +31,7 @@ describe('an execution whose session has got another', () => {
       // Its agent works on, and its stream stays open: the latest that an event of it can come.
       services.live.delete('one');
       if (isEnded) old.lifecycle.end();
-      await settleLostAgent(services, 'one');
+      await settleLostAgent(services, old.execution, true);
       // A launch beside an agent that is seen is refused; this one is not seen.
       const nothingSeen = await takeEnumerations([], new AbortController().signal);
       jest.spyOn(services.liveness, 'enumerate').mockResolvedValue(nothingSeen);

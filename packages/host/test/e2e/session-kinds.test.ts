@@ -35,6 +35,7 @@ const IDLE: Truth = {
   live: true,
 };
 const RUNNING: Truth = { ...IDLE, session: 'running', turn: 'running' };
+const STOPPED: Truth = { ...IDLE, session: 'stopped', live: false };
 /** What reconciliation makes of a session that was active. */
 const ABANDONED: Truth = {
   session: 'waiting_for_input',
@@ -89,9 +90,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
     bringTo: async (backend, sessionId) => {
       await backend.do('stop', sessionId);
     },
-    // Its own host ended it: that is neither changed nor interrupted by anything later.
-    before: { ...ABANDONED, session: 'stopped', turn: null },
-    lost: { ...ABANDONED, session: 'stopped', turn: null },
+    // Its own host ended it: nothing was interrupted, and nothing later changes that.
+    before: STOPPED,
+    lost: STOPPED,
   },
 };
 

@@ -3,9 +3,9 @@ import { ControlClient, NoAnswerError } from '@holdfast/control-protocol/client'
 import type { AdoptionResult, ControlServerRecord, Dial, Dialled } from '@holdfast/executor-contract';
 import { boundedRead, type BoundedRead } from '../reconstruction/bounded-read.ts';
 import { CALL_TIMEOUT_MS, type OwnershipContext } from './context.ts';
-import { nobodyListens } from './nobody-listens.ts';
 import { proveServer } from './prove.ts';
 import { absent, refused } from './refusal.ts';
+import { endIn } from './server-end.ts';
 
 /** A server that has proven to be the one on record, and that has accepted our credential. */
 export interface AuthenticatedServer {
@@ -38,9 +38,7 @@ export async function authenticate(
     async (limits) => await stranger.call('getIdentity', {}, limits),
   );
   if (identity.kind === 'unread' && identity.error instanceof NoAnswerError) {
-    // A tunnel that breaks looks the same as one with nobody at its end, so its server may live.
-    const isGone = dialled.route === 'direct' && nobodyListens('direct', identity.error);
-    if (isGone) spent.serverIsGone(record.serverId);
+    if (endIn(dialled.route, identity.error) === 'no_answer') spent.serverIsGone(record.serverId);
     return absent('no_answer');
   }
   if (identity.kind !== 'read') return failure(identity, 'identity_mismatch');

@@ -6,15 +6,31 @@ import {
   type EventStream,
   type InputOf,
 } from '@holdfast/control-protocol/client';
+import type { Dialled } from '@holdfast/executor-contract';
 import { lossIn, type Loss } from './loss.ts';
+import { endIn, type ServerEnd } from './server-end.ts';
 
-/** Drives a server, and notices in every answer and every stream that another backend drives it now (OWNERSHIP-002.3). */
+/** Who hears what a client notices; called once for each answer that says so. */
+export interface DrivingListener {
+  readonly onLoss: (loss: Loss) => void;
+  readonly onEnd: (end: ServerEnd) => void;
+}
+
+/**
+ * Drives a server, and notices in every answer and every stream that another backend drives it now (OWNERSHIP-002.3), or that it has
+ * ended.
+ */
 export class DrivingClient extends ControlClient {
-  readonly #onLoss: (loss: Loss) => void;
+  readonly #route: Dialled['route'];
+  readonly #listener: DrivingListener;
 
-  constructor(options: ControlClientOptions, onLoss: (loss: Loss) => void) {
+  constructor(
+    { route, ...options }: ControlClientOptions & Pick<Dialled, 'route'>,
+    listener: DrivingListener,
+  ) {
     super(options);
-    this.#onLoss = onLoss;
+    this.#route = route;
+    this.#listener = listener;
   }
 
   override async call<Name extends OperationName>(
@@ -31,7 +47,8 @@ export class DrivingClient extends ControlClient {
   ): Promise<EventStream> {
     const stream = await this.#noticing(super.openEvents(instanceId, options));
     void stream.ended.then(({ code }) => {
-      if (code === STREAM_CLOSE.superseded) this.#onLoss('credential_superseded');
+      if (code === STREAM_CLOSE.superseded) this.#listener.onLoss('credential_superseded');
+      if (code === STREAM_CLOSE.serverStopping) this.#listener.onEnd('shutting_down');
     });
     return stream;
   }
@@ -41,7 +58,9 @@ export class DrivingClient extends ControlClient {
       return await answer;
     } catch (error) {
       const loss = lossIn(error);
-      if (loss !== undefined) this.#onLoss(loss);
+      if (loss !== undefined) this.#listener.onLoss(loss);
+      const end = endIn(this.#route, error);
+      if (end !== undefined) this.#listener.onEnd(end);
       throw error;
     }
   }

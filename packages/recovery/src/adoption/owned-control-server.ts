@@ -11,6 +11,8 @@ import { DrivingClient } from './driving-client.ts';
 import type { Loss } from './loss.ts';
 import { OwnershipLostError } from './ownership-lost-error.ts';
 import { startRenewal } from './renewal.ts';
+import type { ServerEnd } from './server-end.ts';
+import { ServerEndedError } from './server-ended-error.ts';
 import { ServerNotStoppedError } from './server-errors.ts';
 import { stopServer } from './stop-server.ts';
 
@@ -30,19 +32,29 @@ export function driveServer(context: OwnershipContext, taken: TakenServer): Owne
   const { credential, unownedPeriodMs } = taken;
   const { endpoint, route } = taken.dialled;
   const lost = new AbortController();
+  const ended = new AbortController();
   let driving = true;
   const letGo = async (): Promise<void> => {
     driving = false;
     await renewal.stop();
   };
-  // Whatever notices it first; what comes after we let go is no loss.
+  // Whatever notices it first; what comes after we let go is neither a loss nor an end.
   const onLoss = (code: Loss): void => {
     if (!driving) return;
     void letGo();
     onEvent({ name: 'ownership.lost', scope, serverId, code });
     lost.abort(new OwnershipLostError({ scope, serverId, answer: code }));
   };
-  const client = new DrivingClient({ endpoint, credential, timeoutMs: CALL_TIMEOUT_MS }, onLoss);
+  const onEnd = (answer: ServerEnd): void => {
+    if (!driving) return;
+    void letGo();
+    onEvent({ name: 'server.ended', scope, serverId, answer });
+    ended.abort(new ServerEndedError({ scope, serverId, answer }));
+  };
+  const client = new DrivingClient(
+    { endpoint, route, credential, timeoutMs: CALL_TIMEOUT_MS },
+    { onLoss, onEnd },
+  );
   const renewal = startRenewal({
     ...context,
     client,
@@ -61,6 +73,7 @@ export function driveServer(context: OwnershipContext, taken: TakenServer): Owne
     logFile,
     client,
     lost: lost.signal,
+    ended: ended.signal,
     async enumerate(signal): Promise<Enumeration> {
       const listed = await boundedRead(
         { settings, signal, retryAnswered: true },
@@ -80,7 +93,7 @@ export function driveServer(context: OwnershipContext, taken: TakenServer): Owne
     },
     async release() {
       await letGo();
-      onEvent({ name: 'ownership.detached', scope, serverId });
+      if (!ended.signal.aborted) onEvent({ name: 'ownership.detached', scope, serverId });
     },
     async shutdown() {
       await letGo();

@@ -1,4 +1,5 @@
 import type { RefusalReason } from '@holdfast/executor-contract';
+import type { ServerEnd } from '../adoption/server-end.ts';
 
 /** Why recovery stopped an instance. */
 export type InstanceStopReason =
@@ -72,6 +73,16 @@ export type RecoveryEvent =
       readonly scope: string;
       readonly serverId: string;
       readonly code: 'credential_superseded' | 'credential_unknown';
+    }
+  /**
+   * A control server that this backend drives is there no more, or says that it is stopping. Its sessions end; the next launch
+   * starts another server.
+   */
+  | {
+      readonly name: 'server.ended';
+      readonly scope: string;
+      readonly serverId: string;
+      readonly answer: ServerEnd;
     }
   /** Renewal stopped on our own wish; the server lives on for one unowned period. */
   | { readonly name: 'ownership.detached'; readonly scope: string; readonly serverId: string }

@@ -3,7 +3,7 @@ import type { Instance } from '@holdfast/control-protocol';
 import type { OwnedControlServer } from '@holdfast/executor-contract';
 import { script, scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { processIsAlive, until } from '@holdfast/testbeds';
-import { OwnershipLostError } from '../../src/index.ts';
+import { OwnershipLostError, ServerEndedError } from '../../src/index.ts';
 import { SCOPE, dialRecorded, installation, never, type Installation } from '../fixtures/backend.ts';
 import { runControlServer, type RunningServer } from '../fixtures/control-server.ts';
 import { manualClock } from '../fixtures/manual-clock.ts';
@@ -42,6 +42,57 @@ async function createInstance({ client }: OwnedControlServer): Promise<Instance>
 }
 
 describe('an owned control server', () => {
+  it('has ended when nobody is there any more: told once, renewed no more, not said to be let go', async () => {
+    const clock = manualClock();
+    const owned = await place.backend({ clock }).bootstrap(SCOPE, server.fresh, never);
+    process.kill(server.program.pid, 'SIGKILL');
+    await until(() => !processIsAlive(server.program.pid), { reason: 'it was killed', withinMs: 5000 });
+    expect(owned.ended.aborted).toBe(false);
+    await Promise.all([1, 2, 3].map(async () => await owned.enumerate(never)));
+    expect(owned.ended.reason).toBeInstanceOf(ServerEndedError);
+    expect(owned.ended.reason).toMatchObject({ code: 'server_ended', serverId: server.serverId });
+    expect(clock.nextInMs()).toBeUndefined();
+    expect(place.events.filter(({ name }) => name === 'server.ended')).toMatchObject([
+      { scope: SCOPE, answer: 'no_answer' },
+    ]);
+    expect(owned.lost.aborted).toBe(false);
+    await owned.release();
+    expect(place.events.filter(({ name }) => name === 'ownership.detached')).toEqual([]);
+  });
+
+  it('has ended as soon as it says that it is stopping', async () => {
+    await using proxy = await proxyTo(server.dialled.endpoint);
+    const fresh = { ...proxy.dialled, nonce: server.fresh.nonce };
+    const owned = await place.backend().bootstrap(SCOPE, fresh, never);
+    proxy.treat('POST /ownership/claim', 'shutting_down');
+    await expect(owned.client.call('claim', {})).rejects.toMatchObject({ code: 'shutting_down' });
+    expect(owned.ended.reason).toMatchObject({ code: 'server_ended', answer: 'shutting_down' });
+  });
+
+  it('has not ended where a tunnel to it breaks', async () => {
+    const proxy = await proxyTo(server.dialled.endpoint);
+    const fresh = { ...proxy.dialled, nonce: server.fresh.nonce };
+    const owned = await place.backend().bootstrap(SCOPE, fresh, never);
+    await proxy[Symbol.asyncDispose]();
+    expect(await owned.enumerate(never)).toMatchObject({ kind: 'not_enumerated' });
+    expect(owned.ended.aborted).toBe(false);
+    await owned.release();
+  });
+
+  it('has not ended where it is only silent', async () => {
+    const owned = await place.backend().bootstrap(SCOPE, server.fresh, never);
+    process.kill(server.program.pid, 'SIGSTOP');
+    try {
+      expect(await owned.enumerate(never)).toMatchObject({ kind: 'not_enumerated' });
+      expect(owned.ended.aborted).toBe(false);
+    } finally {
+      process.kill(server.program.pid, 'SIGCONT');
+    }
+    await owned.shutdown();
+    expect(owned.ended.aborted).toBe(false);
+    expect(place.events.filter(({ name }) => name === 'server.ended')).toEqual([]);
+  });
+
   it('is lost when another backend has adopted it: told once, not retried [OWNERSHIP-002.3]', async () => {
     const clock = manualClock();
     const old = await place.backend({ clock }).bootstrap(SCOPE, server.fresh, never);

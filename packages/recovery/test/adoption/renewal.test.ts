@@ -48,10 +48,16 @@ beforeEach(async () => {
   if (address === null || typeof address === 'string') throw new Error('no port');
   const endpoint = `http://127.0.0.1:${String(address.port)}`;
   renewal = startRenewal({
-    client: new DrivingClient({ endpoint, timeoutMs: 2000 }, (loss) => {
-      lost.push(loss);
-      void renewal.stop();
-    }),
+    client: new DrivingClient(
+      { endpoint, route: 'direct', timeoutMs: 2000 },
+      {
+        onLoss: (loss) => {
+          lost.push(loss);
+          void renewal.stop();
+        },
+        onEnd: () => undefined,
+      },
+    ),
     periodMs: PERIOD_MS,
     clock,
     random: () => new Uint8Array([255]),

@@ -1,4 +1,4 @@
-import { Id } from '@holdfast/control-protocol';
+import { Id, type TurnOutcome } from '@holdfast/control-protocol';
 import { z } from 'zod';
 import type { LedgerDatabase } from '../database/ledger-database.ts';
 import type { LedgerTransaction } from '../database/schema.ts';
@@ -11,14 +11,17 @@ export interface SessionToReconcile {
   readonly sessionId: string;
   /**
    * `reconcile`: starting or running becomes waiting for input, an open turn is abandoned, a task in progress goes to review and is
-   * marked interrupted. `untouched`: none of it.
+   * marked interrupted. `stop`: its host stopped its agent, and meant it: starting or running becomes waiting for input, an open
+   * turn is cancelled (`agent_stopped`), the task stays. `untouched`: none of it.
    */
-  readonly session: 'reconcile' | 'untouched';
+  readonly session: 'reconcile' | 'stop' | 'untouched';
+  /** Where it is about the end of one execution: a session that another one has come to run by now is left as it is. */
+  readonly executionId?: string;
   /** The executions that stop claiming a live process, or all of the session; resume token and workspace stay. */
   readonly repair: readonly string[] | 'all';
 }
 
-/** What is to be set right after recovery, or after an agent was lost. */
+/** What is to be set right after recovery, or after an agent was lost or stopped. */
 export interface ReconcilePlan {
   readonly sessions: readonly SessionToReconcile[];
 }
@@ -29,24 +32,37 @@ export interface ReconciledSession {
   /** It was starting or running and waits for input now. */
   readonly wasActive: boolean;
   readonly abandonedTurnIds: readonly string[];
+  readonly cancelledTurns: readonly CancelledTurn[];
   /** Its task was in progress, is up for review now and marked interrupted. */
   readonly taskInterrupted: boolean;
   /** Those that claimed a live process; resume token and workspace stay. */
   readonly endedExecutionIds: readonly string[];
 }
 
+/** A turn that ended because the host stopped its agent. */
+export interface CancelledTurn {
+  readonly turnId: string;
+  /** 0 where no prompt started it. */
+  readonly promptGeneration: number;
+  readonly outcome: TurnOutcome;
+}
+
+/** As a control server says it of what an agent did on its own. */
+const STOPPED: TurnOutcome = { kind: 'cancelled', stopReason: 'agent_stopped' };
+
 const PlanInput = z.object({
   sessions: z.array(
     z.object({
       sessionId: Id,
-      session: z.enum(['reconcile', 'untouched']),
+      session: z.enum(['reconcile', 'stop', 'untouched']),
+      executionId: Id.optional(),
       repair: z.union([z.literal('all'), z.array(Id)]),
     }),
   ),
 });
 
 /**
- * Makes sessions truthful whose agents are gone or out of reach, each in a transaction of its own; running it again changes nothing
+ * Makes sessions truthful whose agents are gone, stopped or out of reach, each in a transaction of its own; running it again changes nothing
  * more. A task that another, re-tracked session works on stays in progress (SURVIVAL-003.5).
  */
 export async function reconcile(
@@ -73,13 +89,13 @@ interface ReconcileContext {
 
 async function reconcileSession(
   trx: LedgerTransaction,
-  { sessionId, session, repair }: SessionToReconcile,
+  { sessionId, session, executionId, repair }: CheckedSession,
   context: ReconcileContext,
 ): Promise<ReconciledSession> {
-  const settled =
-    session === 'reconcile'
-      ? await settleSession(trx, sessionId, context)
-      : { wasActive: false, abandonedTurnIds: [], taskInterrupted: false };
+  const isUntouched =
+    session === 'untouched' ||
+    (executionId !== undefined && (await runsElsewhere(trx, sessionId, executionId)));
+  const settled = isUntouched ? UNTOUCHED : await settleSession(trx, { sessionId, session }, context);
   return {
     sessionId,
     ...settled,
@@ -91,18 +107,47 @@ async function reconcileSession(
   };
 }
 
-async function settleSession(
+type CheckedSession = z.infer<typeof PlanInput>['sessions'][number];
+
+type SettledSession = Omit<ReconciledSession, 'sessionId' | 'endedExecutionIds'>;
+
+const UNTOUCHED: SettledSession = {
+  wasActive: false,
+  abandonedTurnIds: [],
+  cancelledTurns: [],
+  taskInterrupted: false,
+};
+
+/** Whether a session has another execution that is live. */
+async function runsElsewhere(
   trx: LedgerTransaction,
   sessionId: string,
+  executionId: string,
+): Promise<boolean> {
+  const other = await trx
+    .selectFrom('executions')
+    .select('execution_id')
+    .where('session_id', '=', sessionId)
+    .where('execution_id', '!=', executionId)
+    .where('live', '=', 1)
+    .executeTakeFirst();
+  return other !== undefined;
+}
+
+async function settleSession(
+  trx: LedgerTransaction,
+  { sessionId, session }: { readonly sessionId: string; readonly session: 'reconcile' | 'stop' },
   { gone, now }: ReconcileContext,
-): Promise<Pick<ReconciledSession, 'wasActive' | 'abandonedTurnIds' | 'taskInterrupted'>> {
+): Promise<SettledSession> {
+  const isMeant = session === 'stop';
   // Turns before the session, as everybody does who ends a turn: nobody waits for each other.
   const turns = await trx
     .updateTable('turns')
-    .set({ state: 'abandoned', ended_at: now })
+    .set(isMeant ? { state: 'cancelled', outcome: JSON.stringify(STOPPED) } : { state: 'abandoned' })
+    .set({ ended_at: now })
     .where('session_id', '=', sessionId)
     .where('state', 'in', OPEN_TURN_STATES)
-    .returning('turn_id')
+    .returning(['turn_id', 'prompt_generation'])
     .execute();
   const active = await trx
     .updateTable('sessions')
@@ -113,8 +158,15 @@ async function settleSession(
     .executeTakeFirst();
   return {
     wasActive: active !== undefined,
-    abandonedTurnIds: turns.map((turn) => turn.turn_id),
-    taskInterrupted: await interruptTask(trx, { sessionId, gone, now }),
+    abandonedTurnIds: isMeant ? [] : turns.map((turn) => turn.turn_id),
+    cancelledTurns: isMeant
+      ? turns.map(({ turn_id, prompt_generation }) => ({
+          turnId: turn_id,
+          promptGeneration: prompt_generation,
+          outcome: STOPPED,
+        }))
+      : [],
+    taskInterrupted: isMeant ? false : await interruptTask(trx, { sessionId, gone, now }),
   };
 }
 

@@ -11,7 +11,9 @@ export type TaskState = LedgerSchema['tasks']['state'];
 export interface TaskRecord {
   readonly taskId: string;
   readonly state: TaskState;
-  /** Its agent was gone when a backend started, and could not be taken over. The next turn clears it. */
+  /**
+   * Its agent was lost, or could not be taken over by the next backend; not when its host stopped it. The next turn clears it.
+   */
   readonly interrupted: boolean;
   /** Its last turn failed. The next turn clears it. */
   readonly failed: boolean;

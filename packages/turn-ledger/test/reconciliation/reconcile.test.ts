@@ -22,6 +22,7 @@ eachDatabase((database) => {
           sessionId: 'gone',
           wasActive: true,
           abandonedTurnIds: ['gone-1'],
+          cancelledTurns: [],
           taskInterrupted: true,
           endedExecutionIds: ['gone'],
         },
@@ -44,6 +45,44 @@ eachDatabase((database) => {
       });
     });
 
+    it('cancels the turn that its host stopped, and leaves the task as it is', async () => {
+      await using ledger = await openWithRunning('stopped');
+      const outcome = { kind: 'cancelled', stopReason: 'agent_stopped' };
+      const plan = { sessions: [{ sessionId: 'stopped', session: 'stop', repair: 'all' }] } as const;
+      expect(await ledger.reconcile(plan)).toEqual([
+        {
+          sessionId: 'stopped',
+          wasActive: true,
+          abandonedTurnIds: [],
+          cancelledTurns: [{ turnId: 'stopped-1', promptGeneration: 1, outcome }],
+          taskInterrupted: false,
+          endedExecutionIds: ['stopped'],
+        },
+      ]);
+      expect(await ledger.turns.get('stopped-1')).toMatchObject({ state: 'cancelled', outcome });
+      expect(await ledger.sessions.get('stopped')).toMatchObject({ state: 'waiting_for_input' });
+      expect(await ledger.tasks.get('stopped-task')).toMatchObject({
+        state: 'in_progress',
+        interrupted: false,
+      });
+      expect(await ledger.reconcile(plan)).toMatchObject([
+        { wasActive: false, cancelledTurns: [], endedExecutionIds: [] },
+      ]);
+    });
+
+    it('leaves a session alone that another execution has come to run', async () => {
+      await using ledger = await openWithRunning('s');
+      const plan = {
+        sessions: [{ sessionId: 's', executionId: 'earlier', session: 'reconcile', repair: ['earlier'] }],
+      } as const;
+      expect(await ledger.reconcile(plan)).toMatchObject([{ wasActive: false, endedExecutionIds: [] }]);
+      expect(await ledger.turns.get('s-1')).toMatchObject({ state: 'dispatching' });
+      expect(await ledger.sessions.get('s')).toMatchObject({ state: 'running' });
+
+      await ledger.executionWriter.end('s', 'gone');
+      expect(await ledger.reconcile(plan)).toMatchObject([{ wasActive: true, abandonedTurnIds: ['s-1'] }]);
+    });
+
     it('keeps a row whose process may live, and makes its session truthful all the same', async () => {
       await using ledger = await openWithRunning('kept');
       const plan = { sessions: [{ sessionId: 'kept', session: 'reconcile', repair: [] }] } as const;
@@ -64,6 +103,7 @@ eachDatabase((database) => {
           sessionId: 's',
           wasActive: false,
           abandonedTurnIds: [],
+          cancelledTurns: [],
           taskInterrupted: false,
           endedExecutionIds: ['s'],
         },
@@ -100,6 +140,7 @@ eachDatabase((database) => {
       const nothing = {
         wasActive: false,
         abandonedTurnIds: [],
+        cancelledTurns: [],
         taskInterrupted: false,
         endedExecutionIds: [],
       };
