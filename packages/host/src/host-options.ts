@@ -1,9 +1,18 @@
 import { resolve } from 'node:path';
-import { resolveSettings, type SettingName, type Settings } from '@holdfast/control-protocol';
+import { SETTINGS, resolveSettings, type SettingName, type Settings } from '@holdfast/control-protocol';
 import type { RuntimeFactory } from '@holdfast/executor-contract';
 import type { LedgerOptions, PostgresOptions } from '@holdfast/turn-ledger';
 import { isPostgresUrl, withoutSecrets } from '@holdfast/turn-ledger/postgres-url';
 import { checkAgent, type AgentOptions, type AgentProfile } from './agents/agent-options.ts';
+import {
+  FUNCTION,
+  OBJECT,
+  SIGNAL,
+  TEXT,
+  assertGiven,
+  assertIfGiven,
+  assertKnownNames,
+} from './check-given.ts';
 import { HostOptionError } from './host-errors.ts';
 import type { HostEventListener } from './host-events.ts';
 import { registeredMeterProvider, type MeterProvider } from './metrics/meter.ts';
@@ -82,6 +91,7 @@ const LONGEST_CANCEL_LIMIT_MS = 3_600_000;
 
 /** Checks what a user gave; throws {@link HostOptionError} or the settings' `SettingError`. Touches nothing. */
 export function checkHostOptions(options: HostOptions): CheckedHostOptions {
+  assertShape(options);
   if (typeof options.home !== 'string' || options.home === '' || options.home.includes('\0')) {
     throw new HostOptionError('home', options.home, 'the path of a directory');
   }
@@ -128,6 +138,49 @@ export function checkHostOptions(options: HostOptions): CheckedHostOptions {
     onTurnComplete: options.onTurnComplete ?? (() => undefined),
     cancelLimitMs,
   };
+}
+
+const KNOWN = {
+  home: true,
+  ledger: true,
+  postgres: true,
+  sharedLock: true,
+  survival: true,
+  runtimes: true,
+  agents: true,
+  settings: true,
+  environment: true,
+  meterProvider: true,
+  signal: true,
+  onEvent: true,
+  onTurnComplete: true,
+  cancelLimitMs: true,
+  onRecovering: true,
+} satisfies Record<keyof HostOptions, true>;
+
+/** Names and kinds: whoever writes JavaScript, or reads options from a file, may give anything. */
+function assertShape(options: unknown): asserts options is HostOptions {
+  assertGiven('options', options, OBJECT);
+  assertKnownNames('options', options, KNOWN);
+  for (const name of ['ledger', 'sharedLock'] as const) assertIfGiven(name, options[name], TEXT);
+  for (const name of ['onEvent', 'onRecovering', 'onTurnComplete'] as const) {
+    assertIfGiven(name, options[name], FUNCTION);
+  }
+  for (const name of ['postgres', 'settings', 'environment', 'meterProvider'] as const) {
+    assertIfGiven(name, options[name], OBJECT);
+  }
+  assertIfGiven('signal', options['signal'], SIGNAL);
+  assertGiven('agents', options['agents'], OBJECT);
+  assertGiven('runtimes', options['runtimes'], {
+    words: 'a list of runtimes, e.g. what standalone() gives',
+    is: (value) => Array.isArray(value) && value.every(isRuntime),
+  });
+  const { agentSurvival: _, ...settings } = SETTINGS;
+  assertKnownNames('settings', options['settings'] ?? {}, settings);
+}
+
+function isRuntime(value: unknown): value is RuntimeFactory {
+  return OBJECT.is(value) && TEXT.is(value['kind']) && FUNCTION.is(value['create']);
 }
 
 function ledgerFile(home: string, ledger: string): string {

@@ -1,6 +1,7 @@
 import type { Settings } from '@holdfast/control-protocol';
 import type { RecoveryReport } from '@holdfast/recovery';
 import type { Tasks } from '@holdfast/turn-ledger';
+import { OBJECT, TEXT, assertGiven, type Accepted } from './check-given.ts';
 import { HostClosedError } from './host-errors.ts';
 import type { HostEvents } from './host-events.ts';
 import { describeHost } from './host-report.ts';
@@ -18,6 +19,11 @@ export interface CloseOptions {
   /** `keep`: they work on and the next host adopts them. `stop`: they are stopped with their control servers. */
   readonly agents: 'keep' | 'stop';
 }
+
+const KEEP_OR_STOP: Accepted<CloseOptions['agents']> = {
+  words: '"keep" or "stop"',
+  is: (value) => value === 'keep' || value === 'stop',
+};
 
 /** What a host is made of. */
 export interface HostParts {
@@ -61,8 +67,19 @@ export class Host implements AsyncDisposable {
     this.recovery = parts.recovery;
     this.lost = parts.lost;
     this.sessions = new Sessions(parts.services);
-    this.turns = new Turns(parts.services.ledger, parts.services.results);
-    this.tasks = parts.services.ledger.tasks;
+    this.turns = new Turns(parts.services);
+    const { ledger, closed } = parts.services;
+    this.tasks = {
+      get: async (taskId) => {
+        closed.throwIfAborted();
+        assertGiven('taskId', taskId, TEXT);
+        return await ledger.tasks.get(taskId);
+      },
+      list: async () => {
+        closed.throwIfAborted();
+        return await ledger.tasks.list();
+      },
+    };
     this.events = parts.services.events;
   }
 
@@ -100,6 +117,7 @@ export class Host implements AsyncDisposable {
    */
   async reconcile(options: { readonly signal?: AbortSignal } = {}): Promise<readonly ReconciledRow[]> {
     const { services } = this.#parts;
+    services.closed.throwIfAborted();
     return await reconcileLeftRows(services, unlessClosed(services, options.signal));
   }
 
@@ -109,7 +127,10 @@ export class Host implements AsyncDisposable {
    * stopped, and what they were at counts as interrupted, as after a crash. A host that has lost the installation stops nothing.
    * A second call waits for the first.
    */
-  async close({ agents }: CloseOptions): Promise<void> {
+  async close(options: CloseOptions): Promise<void> {
+    assertGiven('options', options, OBJECT);
+    const { agents } = options;
+    assertGiven('agents', agents, KEEP_OR_STOP);
     this.#closing ??= this.#close(agents === 'stop');
     await this.#closing;
   }

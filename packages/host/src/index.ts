@@ -57,13 +57,9 @@ export type { CloseOptions, Host } from './host.ts';
 export type { ReconciledRow } from './liveness/reconcile.ts';
 export type { SessionLiveness } from './liveness/session-liveness.ts';
 export type { RuntimeRepair } from './sessions/managed-start/start-plan.ts';
-export type {
-  PermissionDecision,
-  PromptNextOptions,
-  PromptOptions,
-  Session,
-  SessionPermissions,
-} from './sessions/session.ts';
+export type { PromptNextOptions } from './sessions/check-prompt.ts';
+export type { PromptOptions, Session } from './sessions/session.ts';
+export type { PermissionDecision, SessionPermissions } from './sessions/session-permissions.ts';
 export type { SessionFiles } from './sessions/session-files.ts';
 export type { CreateSession, Sessions } from './sessions/sessions.ts';
 export type { SurvivalCapability } from './startup/capability.ts';

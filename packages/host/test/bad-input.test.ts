@@ -10,14 +10,69 @@ const agents = { scripted: { command: scriptedAgentCommand() } };
 
 /** What the types do not let pass, but JavaScript does. */
 function untyped(given: unknown): Partial<HostOptions> {
+  return anything({ agents: given });
+}
+
+function anything<T>(given: unknown): T {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- this is the point
-  return { agents: given } as Partial<HostOptions>;
+  return given as T;
 }
 
 describe('createHost with input that it cannot take', () => {
   it.each<[string, Partial<HostOptions>, string]>([
     ['no home', { home: '' }, "home = '' is not accepted; it must be the path of a directory"],
     ['no runtime', { runtimes: [] }, 'runtimes = [] is not accepted'],
+    ['runtimes that are none', anything({ runtimes: [standalone] }), 'it must be a list of runtimes'],
+    ['no list of runtimes', anything({ runtimes: undefined }), 'runtimes = undefined is not accepted'],
+    ['no agents', anything({ agents: null }), 'agents = null is not accepted; it must be an object'],
+    ['an agent that is none', untyped({ a: 'x' }), "agents.a = 'x' is not accepted; it must be an object"],
+    [
+      'an option of another name',
+      anything({ survial: 'on' }),
+      "options = 'survial' is not accepted; it must be one of home, ledger, ",
+    ],
+    [
+      'an agent’s option of another name',
+      untyped({ a: { command: ['x'], aproval: 'allow' } }),
+      "agents.a = 'aproval' is not accepted; it must be one of command, ",
+    ],
+    [
+      'a setting of another name',
+      anything({ settings: { recoveryDeadline: '1s' } }),
+      "settings = 'recoveryDeadline' is not accepted; it must be one of recoveryDeadlineMs, ",
+    ],
+    ['a ledger that is no text', anything({ ledger: 5 }), 'ledger = 5 is not accepted; it must be a text'],
+    ['a shared lock that is no text', anything({ sharedLock: 5 }), 'sharedLock = 5 is not accepted'],
+    [
+      'a listener that is none',
+      anything({ onEvent: 'x' }),
+      "onEvent = 'x' is not accepted; it must be a function",
+    ],
+    [
+      'a signal that is none',
+      anything({ signal: {} }),
+      'signal = {} is not accepted; it must be an AbortSignal',
+    ],
+    [
+      'an approval that is none',
+      untyped({ a: { command: ['x'], approval: 'always' } }),
+      'agents.a.approval = \'always\' is not accepted; it must be "ask" or "allow"',
+    ],
+    [
+      'an environment that is no environment, its values left out',
+      untyped({ a: { command: ['x'], environment: { KEY: 7 } } }),
+      "agents.a.environment = [ 'KEY' ] is not accepted; it must be an object of texts",
+    ],
+    [
+      'MCP servers that are none, left out',
+      untyped({ a: { command: ['x'], mcpServers: ['secret'] } }),
+      "agents.a.mcpServers = 'object' is not accepted; it must be a list of objects",
+    ],
+    [
+      'a mode that is none',
+      untyped({ a: { command: ['x'], modeId: '' } }),
+      "agents.a.modeId = '' is not accepted; it must be an id that the agent offers",
+    ],
     ['a runtime twice', { runtimes: [standalone(), standalone()] }, 'each kind once'],
     ['another database', { ledger: 'mysql://db' }, "ledger = 'mysql://db' is not accepted"],
     [
@@ -165,9 +220,59 @@ describe('a host', () => {
     await expect(
       host.sessions.create({ ...session, workspace: { kind: 'local', path: home.path('none') } }),
     ).rejects.toThrow('the absolute path of an existing directory');
+    for (const [given, message] of [
+      [undefined, 'options = undefined is not accepted'],
+      [{ ...session, workspace: undefined }, 'workspace = undefined is not accepted'],
+      [{ ...session, workspace: { kind: 'worktree' } }, "workspace.kind = 'worktree' is not accepted"],
+      [{ ...session, workspace: { kind: 'local' } }, 'workspace.path = undefined is not accepted'],
+      [{ ...session, runId: 7 }, 'runId = 7 is not accepted; it must be a text'],
+      [{ ...session, taskEnvironmentId: '' }, "taskEnvironmentId = '' is not accepted"],
+      [{ ...session, metadata: 'x' }, "metadata = 'x' is not accepted; it must be an object"],
+      [{ ...session, signal: 'x' }, "signal = 'x' is not accepted; it must be an AbortSignal"],
+    ] as const) {
+      await expect(host.sessions.create(anything(given))).rejects.toThrow(message);
+    }
     expect(await host.sessions.list()).toEqual([]);
+    await expect(host.sessions.get(anything(undefined))).rejects.toThrow('sessionId = undefined');
+    await expect(host.turns.get(anything(5))).rejects.toThrow('turnId = 5 is not accepted');
+    await expect(host.close(anything(undefined))).rejects.toThrow('options = undefined is not accepted');
+    await expect(host.close(anything({ agents: 'maybe' }))).rejects.toThrow('it must be "keep" or "stop"');
     expect(await host.sessions.get('none')).toBeNull();
     expect(await host.turns.get('none')).toBeNull();
+  });
+
+  it('looks at a prompt before it cancels, starts or waits for anything', async () => {
+    await using home = await testHome('prompts');
+    await using host = await createHost({
+      home: home.path('home'),
+      runtimes: [standalone()],
+      agents,
+      environment: {},
+    });
+    const session = await host.sessions.create({
+      taskId: 't',
+      agent: 'scripted',
+      runtime: 'standalone',
+      workspace: { kind: 'local', path: home.root },
+    });
+    const turn = await session.prompt('script: {"steps":[{"step":"silence"}]}');
+    const replace = { replace: true };
+    for (const [content, options, message] of [
+      [undefined, replace, "content = 'undefined' is not accepted; it must be a text, or a list"],
+      [[], replace, "content = '0 blocks' is not accepted"],
+      [[{ type: 'text' }, { kind: 'x' }], replace, "content.1 = '2 blocks' is not accepted"],
+      ['x', { ...replace, runId: 5 }, 'runId = 5 is not accepted'],
+      ['x', null, 'options = null is not accepted'],
+      ['x', { ...replace, signal: 'x' }, "signal = 'x' is not accepted"],
+    ] as const) {
+      await expect(session.prompt(anything(content), anything(options))).rejects.toThrow(message);
+      await expect(session.promptNext(anything(content), anything(options))).rejects.toThrow(message);
+    }
+    expect(() => session.events({ after: -1 })).toThrow('after = -1 is not accepted');
+    await expect(session.setMode(anything(undefined))).rejects.toThrow(
+      'modeId = undefined is not accepted; it must be an id that the agent offers',
+    );
+    expect(await host.turns.list(session.id)).toMatchObject([{ turnId: turn.id, state: 'running' }]);
   });
 
   it('is closed once, whoever asks, and lets nobody wait', async () => {
@@ -184,7 +289,8 @@ describe('a host', () => {
       runtime: 'standalone',
       workspace: { kind: 'local', path: home.root },
     });
-    const turn = await session.prompt('script: {"steps":[{"step":"silence"}]}');
+    const silent = 'script: {"steps":[{"step":"silence"}]}';
+    const turn = await session.prompt(silent);
     const outcome = turn.outcome;
     await Promise.all([host.close({ agents: 'stop' }), host.close({ agents: 'keep' })]);
     await expect(outcome).rejects.toMatchObject({ code: 'host_closed' });
@@ -195,5 +301,22 @@ describe('a host', () => {
     const events: unknown[] = [];
     for await (const event of session.events()) events.push(event);
     expect(events).toEqual([]);
+    for (const late of [
+      async () => await session.record(),
+      async () => await session.liveness(),
+      async () => await session.cancel(),
+      async () => await session.files.list(),
+      async () => await session.permissions.answer('p', { cancelled: true }),
+      async () => await host.sessions.get(session.id),
+      async () => await host.sessions.list(),
+      async () => await host.turns.get(turn.id),
+      async () => await host.turns.list(session.id),
+      async () => await host.tasks.get('t'),
+      async () => await host.tasks.list(),
+      async () => await host.reconcile(),
+      async () => await host.serverMetrics(),
+    ]) {
+      await expect(late()).rejects.toMatchObject({ code: 'host_closed' });
+    }
   });
 });

@@ -1,4 +1,5 @@
 import {
+  CreateInstance,
   Id,
   StartAgent,
   StartBudgetMs,
@@ -8,6 +9,7 @@ import {
   type NpmPreference,
 } from '@holdfast/control-protocol';
 import type { AgentProfile as RecoveredProfile, HistorySetting } from '@holdfast/recovery';
+import { OBJECT, TEXT, assertGiven, assertIfGiven, assertKnownNames, type Accepted } from '../check-given.ts';
 import { HostOptionError } from '../host-errors.ts';
 import { FIRST_PREFERENCE } from './npm-preferences.ts';
 
@@ -103,7 +105,24 @@ export function checkAgent(name: string, agent: AgentOptions): AgentProfile {
   if (!Id.safeParse(name).success) {
     throw new HostOptionError('agents', name, 'names of 1 to 128 characters of A-Z, a-z, 0-9, _ and -');
   }
-  const { startBudgetMs = null, memoryLimitBytes = null } = agent;
+  assertGiven(`agents.${name}`, agent, OBJECT);
+  assertKnownNames(`agents.${name}`, agent, KNOWN);
+  const { startBudgetMs = null, memoryLimitBytes = null, environment = {}, mcpServers = [] } = agent;
+  // Their values are not named: they have secrets.
+  if (!CreateInstance.shape.environment.safeParse(environment).success) {
+    const given = OBJECT.is(environment) ? Object.keys(environment) : typeof environment;
+    throw new HostOptionError(`agents.${name}.environment`, given, 'an object of texts');
+  }
+  if (!StartAgent.shape.mcpServers.safeParse(mcpServers).success) {
+    throw new HostOptionError(`agents.${name}.mcpServers`, typeof mcpServers, 'a list of objects');
+  }
+  for (const id of ['modeId', 'modelId', 'authMethodId'] as const) {
+    assertIfGiven(`agents.${name}.${id}`, agent[id], ID);
+  }
+  const approval: unknown = agent.approval ?? 'ask';
+  if (approval !== 'ask' && approval !== 'allow') {
+    throw new HostOptionError(`agents.${name}.approval`, approval, '"ask" or "allow"');
+  }
   if (memoryLimitBytes !== null && !StartAgent.shape.memoryLimitBytes.safeParse(memoryLimitBytes).success) {
     throw new HostOptionError(
       `agents.${name}.memoryLimitBytes`,
@@ -130,16 +149,37 @@ export function checkAgent(name: string, agent: AgentOptions): AgentProfile {
     ...checkProgram(name, agent),
     agentId,
     history,
-    environment: agent.environment ?? {},
-    mcpServers: agent.mcpServers ?? [],
+    environment,
+    mcpServers,
     modeId: agent.modeId ?? null,
     modelId: agent.modelId ?? null,
     authMethodId: agent.authMethodId ?? null,
-    approval: agent.approval ?? 'ask',
+    approval,
     startBudgetMs,
     memoryLimitBytes,
   };
 }
+
+const ID: Accepted<string> = {
+  words: 'an id that the agent offers',
+  is: (value): value is string => TEXT.is(value) && value !== '',
+};
+
+const KNOWN = {
+  command: true,
+  continuationCommand: true,
+  npm: true,
+  history: true,
+  agentId: true,
+  environment: true,
+  mcpServers: true,
+  modeId: true,
+  modelId: true,
+  authMethodId: true,
+  approval: true,
+  startBudgetMs: true,
+  memoryLimitBytes: true,
+} satisfies Record<keyof ProgramAgentOptions | keyof NpmAgentOptions, true>;
 
 function checkProgram(
   name: string,

@@ -28,7 +28,12 @@ export async function choose(
 export function checkChoice(option: string, value: unknown, choice: SessionChoice): SessionChoice {
   const checked = SessionChoice.safeParse(choice);
   if (checked.success) return checked.data;
-  throw new HostOptionError(option, value, checked.error.issues[0]?.message ?? 'an id that the agent offers');
+  const id = 'an id that the agent offers';
+  throw new HostOptionError(
+    option,
+    value,
+    choice.kind === 'config_option' ? `${id}, and a text or true or false` : id,
+  );
 }
 
 /** A choice goes to the end: what was chosen before of the same thing is over, and it may change what others stand for. */

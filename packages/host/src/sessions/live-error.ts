@@ -10,7 +10,7 @@ const GONE: ReadonlySet<ErrorCode> = new Set(['agent_not_running', 'instance_not
  * What an error of a call on a live execution means for its session: that another backend drives it, that its agent was lost
  * meanwhile, or what it says itself.
  */
-export function liveError(
+function liveError(
   { server, execution }: Pick<LiveExecution, 'server' | 'execution'>,
   error: unknown,
 ): unknown {

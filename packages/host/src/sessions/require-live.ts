@@ -10,6 +10,7 @@ export function assertOurs({ takenOver }: HostServices, sessionId: string): void
 
 /** The execution of a session that this host drives and whose instance lives, or the error that says it does not. */
 export function requireLive(services: HostServices, sessionId: string): LiveExecution {
+  services.closed.throwIfAborted();
   assertOurs(services, sessionId);
   const live = services.live.get(sessionId);
   if (live === undefined) throw new SessionNotLiveError(sessionId);

@@ -124,9 +124,10 @@ async function settledInstance(live: LiveExecution, signal: AbortSignal): Promis
 
 /** The session as the ledger has it; throws {@link SessionNotFoundError}. */
 export async function recordOf(
-  { ledger }: Pick<HostServices, 'ledger'>,
+  { ledger, closed }: Pick<HostServices, 'ledger' | 'closed'>,
   sessionId: string,
 ): Promise<SessionRecord> {
+  closed.throwIfAborted();
   const record = await ledger.sessions.get(sessionId);
   if (record === null) throw new SessionNotFoundError(sessionId);
   return record;

@@ -1,19 +1,16 @@
-import type {
-  ConfigOptionValue,
-  Instance,
-  JsonObject,
-  PermissionRequest,
-  SessionChoice,
-} from '@holdfast/control-protocol';
+import type { ConfigOptionValue, Instance, JsonObject, SessionChoice } from '@holdfast/control-protocol';
 import type { Execution } from '@holdfast/recovery';
 import type { SessionRecord, StoredEvent } from '@holdfast/turn-ledger';
+import { POSITION, assertGiven } from '../check-given.ts';
 import { AgentStartCancelledError } from './agent-start-errors.ts';
 import type { Turn } from '../turns/turn.ts';
 import { cancelTurn } from './cancel-turn.ts';
 import { sessionLiveness, type SessionLiveness } from '../liveness/session-liveness.ts';
 import { checkChoice, choose } from './choose.ts';
 import type { HostServices } from './host-services.ts';
-import { callLive, unlessLost } from './live-error.ts';
+import { unlessLost } from './live-error.ts';
+import { checkPrompt, type PromptNextOptions } from './check-prompt.ts';
+import { SessionPermissions } from './session-permissions.ts';
 import type { PendingPrompt } from './pending-prompts.ts';
 import { assertOurs, requireLive } from './require-live.ts';
 import { promptRuns, recordOf, sendPrompt } from './send-prompt.ts';
@@ -22,21 +19,11 @@ import { sessionEvents } from './session-events.ts';
 import { SessionFiles } from './session-files.ts';
 import { stopSession } from './stop-session.ts';
 
-/** Options of a prompt that may have to wait for another. */
-export interface PromptNextOptions {
-  /** The host's own name for this attempt; used when the prompt has to start an agent. */
-  readonly runId?: string;
-  readonly signal?: AbortSignal;
-}
-
 /** Options of a prompt. */
 export interface PromptOptions extends PromptNextOptions {
   /** Cancels the prompt that runs, waits for its end, and takes its place before anybody else can. */
   readonly replace?: boolean;
 }
-
-/** An answer to a permission request: one of the offered options, or the word that there will be none. */
-export type PermissionDecision = { readonly optionId: string } | { readonly cancelled: true };
 
 /** One conversation with an agent. The object is a handle: what is true is in the ledger and with the control server. */
 export class Session {
@@ -79,6 +66,7 @@ export class Session {
    * `unknown` where it cannot be told; then a prompt that would have to start an agent is refused with `AgentNotGoneError`.
    */
   async liveness(options: { readonly signal?: AbortSignal } = {}): Promise<SessionLiveness> {
+    this.#services.closed.throwIfAborted();
     const signal = unlessClosed(this.#services, options.signal);
     const { liveness, why } = await sessionLiveness(this.#services, this.id, signal);
     return { liveness, why };
@@ -128,11 +116,9 @@ export class Session {
   }
 
   #pendingPrompt(content: string | readonly JsonObject[], options: PromptNextOptions): PendingPrompt {
-    return {
-      content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
-      runId: options.runId ?? null,
-      signal: unlessClosed(this.#services, options.signal),
-    };
+    this.#services.closed.throwIfAborted();
+    const { signal, ...prompt } = checkPrompt(content, options);
+    return { ...prompt, signal: unlessClosed(this.#services, signal) };
   }
 
   /**
@@ -202,13 +188,15 @@ export class Session {
 
   /**
    * The session's events after a position (0 for all): those of the ledger, then each as it is stored. Ends when the
-   * signal aborts or the host closes. Positions hold across restarts.
+   * signal aborts or the host closes. Positions hold across restarts. They are what the control server told: a turn that ends
+   * without it, because its agent was lost or stopped, has no `turn_ended`, and `turn.outcome` tells of it.
    */
   events(
     options: { readonly after?: number; readonly signal?: AbortSignal } = {},
   ): AsyncIterable<StoredEvent> {
-    const signal = unlessClosed(this.#services, options.signal);
-    return sessionEvents(this.#services, this.id, options.after ?? 0, signal);
+    const { after = 0, signal } = options;
+    assertGiven('after', after, POSITION);
+    return sessionEvents(this.#services, this.id, after, unlessClosed(this.#services, signal));
   }
 
   /**
@@ -226,42 +214,6 @@ export class Session {
         await stopSession(this.#services, this.id);
       },
       { signal: closed },
-    );
-  }
-}
-
-/** The permission requests of one session. */
-export class SessionPermissions {
-  readonly #services: HostServices;
-  readonly #sessionId: string;
-
-  constructor(services: HostServices, sessionId: string) {
-    this.#services = services;
-    this.#sessionId = sessionId;
-  }
-
-  /** Those that wait for an answer; none when the session has no live agent. */
-  async list(): Promise<readonly PermissionRequest[]> {
-    const live = this.#services.live.get(this.#sessionId);
-    if (live === undefined) return [];
-    const { client, execution } = live;
-    return await unlessLost(
-      live,
-      [],
-      async () => (await client.call('listPermissions', { instanceId: execution.instanceId })).permissions,
-    );
-  }
-
-  /**
-   * Answers one. Throws {@link SessionNotLiveError} and what the control server refuses: `permission_not_found`,
-   * `permission_stale`, `permission_option_not_offered`.
-   */
-  async answer(requestId: string, decision: PermissionDecision): Promise<void> {
-    const live = requireLive(this.#services, this.#sessionId);
-    const { instanceId } = live.execution;
-    await callLive(
-      live,
-      async ({ client }) => await client.call('answerPermission', { instanceId, requestId, ...decision }),
     );
   }
 }

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { Id, type JsonObject } from '@holdfast/control-protocol';
 import { judgeReady, type PromptIdentity, type SessionFilter } from '@holdfast/turn-ledger';
+import { NAME, OBJECT, SIGNAL, TEXT, assertGiven, assertIfGiven } from '../check-given.ts';
 import { HostOptionError } from '../host-errors.ts';
 import { executionStore } from '../turns/execution-store.ts';
 import { agentNamed, runtimeOfKind } from './choices.ts';
@@ -46,6 +47,8 @@ export class Sessions {
    */
   async create(options: CreateSession): Promise<Session> {
     const services = this.#services;
+    services.closed.throwIfAborted();
+    assertGiven('options', options, OBJECT);
     const sessionId = options.sessionId ?? services.newId();
     await checkCreateSession(services, options, sessionId);
     const signal = unlessClosed(services, options.signal);
@@ -84,6 +87,8 @@ export class Sessions {
 
   /** The session of that id, from this or an earlier life of the host, or null. */
   async get(sessionId: string): Promise<Session | null> {
+    this.#services.closed.throwIfAborted();
+    assertGiven('sessionId', sessionId, TEXT);
     const record = await this.#services.ledger.sessions.get(sessionId);
     return record === null ? null : new Session(this.#services, record);
   }
@@ -98,6 +103,7 @@ export class Sessions {
 
   /** All sessions, the oldest first. */
   async list(filter: SessionFilter = {}): Promise<readonly Session[]> {
+    this.#services.closed.throwIfAborted();
     const records = await this.#services.ledger.sessions.list(filter);
     return records.map((record) => new Session(this.#services, record));
   }
@@ -105,16 +111,23 @@ export class Sessions {
 
 async function checkCreateSession(
   services: HostServices,
-  { taskId, agent, runtime, workspace }: CreateSession,
+  options: CreateSession,
   sessionId: string,
 ): Promise<void> {
+  const { taskId, agent, runtime, workspace } = options;
   const id = 'an id of 1 to 128 characters of A-Z, a-z, 0-9, _ and -';
   if (!Id.safeParse(sessionId).success) throw new HostOptionError('sessionId', sessionId, id);
   if (!Id.safeParse(taskId).success) throw new HostOptionError('taskId', taskId, id);
   agentNamed(services, agent);
   runtimeOfKind(services, runtime);
-  const { path } = workspace;
-  const found = isAbsolute(path) ? await stat(path).catch(() => undefined) : undefined;
+  for (const name of ['runId', 'taskEnvironmentId'] as const) assertIfGiven(name, options[name], NAME);
+  assertIfGiven('metadata', options.metadata, OBJECT);
+  assertIfGiven('signal', options.signal, SIGNAL);
+  assertGiven('workspace', workspace, OBJECT);
+  const kind: unknown = workspace.kind;
+  if (kind !== 'local') throw new HostOptionError('workspace.kind', kind, '"local"');
+  const path: unknown = workspace.path;
+  const found = TEXT.is(path) && isAbsolute(path) ? await stat(path).catch(() => undefined) : undefined;
   if (found?.isDirectory() !== true) {
     throw new HostOptionError('workspace.path', path, 'the absolute path of an existing directory');
   }
