@@ -57,6 +57,7 @@ export type { CloseOptions, Host } from './host.ts';
 export type { ReconciledRow } from './liveness/reconcile.ts';
 export type { SessionLiveness } from './liveness/session-liveness.ts';
 export type { RuntimeRepair } from './sessions/managed-start/start-plan.ts';
+export type { CallSignal } from './sessions/call-signal.ts';
 export type { PromptNextOptions } from './sessions/check-prompt.ts';
 export type { PromptOptions, Session } from './sessions/session.ts';
 export type { PermissionDecision, SessionPermissions } from './sessions/session-permissions.ts';

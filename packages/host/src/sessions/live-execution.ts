@@ -95,9 +95,14 @@ export class LiveExecution {
     this.#onEnd();
   }
 
+  /** Resolves when it runs no more, and the ledger says so. */
+  async untilEnded(): Promise<void> {
+    await this.#pump;
+  }
+
   /** The instance as its control server describes it. */
-  async instance(): Promise<Instance> {
-    return await this.client.call('getInstance', { instanceId: this.execution.instanceId });
+  async instance(limits: CallOptions = {}): Promise<Instance> {
+    return await this.client.call('getInstance', { instanceId: this.execution.instanceId }, limits);
   }
 
   /**

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Instance } from '@holdfast/control-protocol';
 import type { Held, SessionRecord } from '@holdfast/turn-ledger';
-import { SessionNotFoundError, TurnInProgressError } from './session-errors.ts';
+import { SessionNotFoundError, SessionNotLiveError, TurnInProgressError } from './session-errors.ts';
 import { Turn } from '../turns/turn.ts';
 import { dispatchPrompt } from './dispatch-prompt.ts';
 import type { HostServices } from './host-services.ts';
@@ -27,9 +27,7 @@ export async function sendPrompt(
   held: Held,
 ): Promise<Turn> {
   try {
-    const live = await liveExecution(services, sessionId, prompt);
-    const turnId = await callLive(live, async () => await dispatchPrompt(services, live, prompt.content));
-    return new Turn(services.results, turnId, sessionId);
+    return new Turn(services.results, await dispatch(services, sessionId, prompt), sessionId);
   } catch (error) {
     // The failed attempt has used a number up, so a ready event that could wake them is stale by now.
     held.afterRelease(() => {
@@ -37,6 +35,27 @@ export async function sendPrompt(
     });
     throw error;
   }
+}
+
+/** An agent that is found to be lost by the prompt itself is replaced once, as one that was known to be. */
+async function dispatch(services: HostServices, sessionId: string, prompt: PendingPrompt): Promise<string> {
+  const live = await liveExecution(services, sessionId, prompt);
+  try {
+    return await tryDispatch(services, live, prompt);
+  } catch (error) {
+    if (!(error instanceof SessionNotLiveError)) throw error;
+    // It was not accepted, for certain.
+    if (live.server.ended.aborted) await live.untilEnded();
+    return await tryDispatch(services, await liveExecution(services, sessionId, prompt), prompt);
+  }
+}
+
+async function tryDispatch(
+  services: HostServices,
+  live: LiveExecution,
+  { content }: PendingPrompt,
+): Promise<string> {
+  return await callLive(live, async () => await dispatchPrompt(services, live, content));
 }
 
 /** Whether a prompt of the session runs, as far as this host knows: another one has to wait for its end, or replace it. */

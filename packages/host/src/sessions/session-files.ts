@@ -1,7 +1,9 @@
 import type { DirectoryEntry } from '@holdfast/control-protocol';
+import type { CallSignal } from './call-signal.ts';
 import type { HostServices } from './host-services.ts';
 import { callLive } from './live-error.ts';
 import { requireLive } from './require-live.ts';
+import { unlessClosed } from './unless-closed.ts';
 
 /**
  * The files of one session's workspace, read where its agent runs. Paths are absolute or relative to the workspace and must lead
@@ -21,10 +23,13 @@ export class SessionFiles {
   /** The entries of a directory by name, 10,000 at most; `truncated` says whether there are more. */
   async list(
     path = '.',
+    { signal }: CallSignal = {},
   ): Promise<{ readonly entries: readonly DirectoryEntry[]; readonly truncated: boolean }> {
+    const limits = { signal: unlessClosed(this.#services, signal) };
     return await callLive(
       requireLive(this.#services, this.#sessionId),
-      async ({ client, execution: { instanceId } }) => await client.call('listFiles', { instanceId, path }),
+      async ({ client, execution: { instanceId } }) =>
+        await client.call('listFiles', { instanceId, path }, limits),
     );
   }
 
@@ -33,12 +38,13 @@ export class SessionFiles {
    */
   async read(
     path: string,
-    slice: { readonly offset?: number; readonly limit?: number } = {},
+    { signal, ...slice }: CallSignal & { readonly offset?: number; readonly limit?: number } = {},
   ): Promise<Uint8Array> {
+    const limits = { signal: unlessClosed(this.#services, signal) };
     return await callLive(
       requireLive(this.#services, this.#sessionId),
       async ({ client, execution: { instanceId } }) =>
-        await client.call('readFile', { instanceId, path, ...slice }),
+        await client.call('readFile', { instanceId, path, ...slice }, limits),
     );
   }
 }

@@ -4,6 +4,7 @@ import type { SessionRecord, StoredEvent } from '@holdfast/turn-ledger';
 import { POSITION, assertGiven } from '../check-given.ts';
 import { AgentStartCancelledError } from './agent-start-errors.ts';
 import type { Turn } from '../turns/turn.ts';
+import type { CallSignal } from './call-signal.ts';
 import { cancelTurn } from './cancel-turn.ts';
 import { sessionLiveness, type SessionLiveness } from '../liveness/session-liveness.ts';
 import { checkChoice, choose } from './choose.ts';
@@ -56,16 +57,18 @@ export class Session {
   }
 
   /** The live instance, or null when the session has none. */
-  async instance(): Promise<Instance | null> {
+  async instance({ signal }: CallSignal = {}): Promise<Instance | null> {
     const live = this.#services.live.get(this.id);
-    return live === undefined ? null : await unlessLost(live, null, async () => await live.instance());
+    if (live === undefined) return null;
+    const limits = { signal: unlessClosed(this.#services, signal) };
+    return await unlessLost(live, null, async () => await live.instance(limits));
   }
 
   /**
    * Whether the session has an agent that runs, looked at afresh: on its control server, or as a process where that cannot be asked.
    * `unknown` where it cannot be told; then a prompt that would have to start an agent is refused with `AgentNotGoneError`.
    */
-  async liveness(options: { readonly signal?: AbortSignal } = {}): Promise<SessionLiveness> {
+  async liveness(options: CallSignal = {}): Promise<SessionLiveness> {
     this.#services.closed.throwIfAborted();
     const signal = unlessClosed(this.#services, options.signal);
     const { liveness, why } = await sessionLiveness(this.#services, this.id, signal);
@@ -122,50 +125,50 @@ export class Session {
   }
 
   /**
-   * Sets the mode of the agent's session. Resolves when the agent has confirmed it and the ledger has it: whenever an agent is
+   * Sets the mode of the agent's session, once nothing else is done with the session; the signal ends the wait for that. Resolves when the agent has confirmed it and the ledger has it: whenever an agent is
    * started for the session from then on, by whichever host, it is set again, and a start in which the agent refuses it fails.
    * While no agent runs it is only kept for the next start. Throws {@link ChoiceRefusedError} (the session stays as it was),
    * {@link ChoiceUnresolvedError} (the agent did not say), {@link HostOptionError} or `SessionTakenOverError`.
    */
-  async setMode(modeId: string): Promise<void> {
-    await this.#choose(checkChoice('modeId', modeId, { kind: 'mode', modeId }));
+  async setMode(modeId: string, options: CallSignal = {}): Promise<void> {
+    await this.#choose(checkChoice('modeId', modeId, { kind: 'mode', modeId }), options);
   }
 
   /** Sets the model, as {@link Session.setMode} does the mode. */
-  async setModel(modelId: string): Promise<void> {
-    await this.#choose(checkChoice('modelId', modelId, { kind: 'model', modelId }));
+  async setModel(modelId: string, options: CallSignal = {}): Promise<void> {
+    await this.#choose(checkChoice('modelId', modelId, { kind: 'model', modelId }), options);
   }
 
   /** Sets one of the options that the agent offers (`session_config` tells of them), as {@link Session.setMode} does the mode. */
-  async setConfigOption(optionId: string, value: ConfigOptionValue): Promise<void> {
+  async setConfigOption(optionId: string, value: ConfigOptionValue, options: CallSignal = {}): Promise<void> {
     const choice = { kind: 'config_option', optionId, value } as const;
-    await this.#choose(checkChoice('config option', { optionId, value }, choice));
+    await this.#choose(checkChoice('config option', { optionId, value }, choice), options);
   }
 
   /**
    * Forgets what was set: from its next start on the agent has what its profile says. For a session whose agent does not start
    * because it no longer takes it. What an agent that runs has, it keeps.
    */
-  async forgetChoices(): Promise<void> {
-    const { sessionGuard, ledger, closed } = this.#services;
+  async forgetChoices(options: CallSignal = {}): Promise<void> {
+    const { sessionGuard, ledger } = this.#services;
     await sessionGuard.hold(
       this.id,
       async () => {
         assertOurs(this.#services, this.id);
         await ledger.sessions.setChoices(this.id, []);
       },
-      { signal: closed },
+      { signal: unlessClosed(this.#services, options.signal) },
     );
   }
 
-  async #choose(choice: SessionChoice): Promise<void> {
-    const { sessionGuard, closed } = this.#services;
+  async #choose(choice: SessionChoice, options: CallSignal): Promise<void> {
+    const { sessionGuard } = this.#services;
     await sessionGuard.hold(
       this.id,
       async () => {
         await choose(this.#services, await this.record(), choice);
       },
-      { signal: closed },
+      { signal: unlessClosed(this.#services, options.signal) },
     );
   }
 
@@ -173,16 +176,17 @@ export class Session {
    * Asks the agent to end its turn and waits for that; false when none was active. The turn's outcome tells how it ended. A
    * cancel that is not answered within the host's `cancelLimitMs` ends the turn all the same, as `cancelled` with the reason
    * `cancel_unanswered`, and its agent is stopped if it can be reached; the next prompt starts another. An agent that is
-   * being started is started no further: who waits for it gets {@link AgentStartCancelledError}.
+   * being started is started no further: who waits for it gets {@link AgentStartCancelledError}. Does not wait for
+   * `onTurnComplete`.
    */
-  async cancel(options: { readonly signal?: AbortSignal } = {}): Promise<boolean> {
+  async cancel(options: CallSignal = {}): Promise<boolean> {
     if (this.#services.starts.cancel(this.id, new AgentStartCancelledError(this.id))) return true;
     requireLive(this.#services, this.id);
     const signal = unlessClosed(this.#services, options.signal);
     return await this.#services.sessionGuard.hold(
       this.id,
       async (held) => await cancelTurn(this.#services, requireLive(this.#services, this.id), held, signal),
-      { signal },
+      { signal, joinsLent: true },
     );
   }
 
@@ -203,9 +207,12 @@ export class Session {
    * Stops the agent and all that it started, also one that is being started. An open turn ends as `cancelled` with the reason
    * `agent_stopped`; the task stays as it is. The session keeps its workspace and can be prompted again. Throws `AgentNotGoneError`
    * where an agent of it is out of this host's hands, and what the control server answers where it could not stop it: try again.
+   * Does not wait for `onTurnComplete`. The signal ends the wait for other calls of the session; a stop that has begun goes on.
    */
-  async stop(): Promise<void> {
-    const { sessionGuard, closed, live, starts } = this.#services;
+  async stop(options: CallSignal = {}): Promise<void> {
+    const { sessionGuard, live, starts } = this.#services;
+    const signal = unlessClosed(this.#services, options.signal);
+    signal.throwIfAborted();
     live.get(this.id)?.announceStop();
     starts.cancel(this.id, new AgentStartCancelledError(this.id));
     await sessionGuard.hold(
@@ -213,7 +220,7 @@ export class Session {
       async () => {
         await stopSession(this.#services, this.id);
       },
-      { signal: closed },
+      { signal, joinsLent: true },
     );
   }
 }

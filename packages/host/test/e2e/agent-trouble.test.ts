@@ -176,11 +176,32 @@ describe('a session', () => {
       const open = await backend.prompt('one', script({ step: 'silence' }));
       await backend.do('stop', 'one');
       await waitForExit(agentPid ?? 0, { withinMs: 60_000, reason: 'the agent to be stopped' });
-      expect(await backend.do('outcome', open)).toEqual({ kind: 'abandoned', stopReason: 'agent_lost' });
+      expect(await backend.do('outcome', open)).toEqual({
+        kind: 'cancelled',
+        stopReason: 'agent_stopped',
+      });
       expect(await backend.do('record', 'one')).toMatchObject({ state: 'stopped' });
       expect(await backend.do('outcome', await backend.prompt('one', 'back'))).toMatchObject({
         kind: 'completed',
       });
+      await backend.close('stop');
+    },
+    LONG_MS,
+  );
+
+  it(
+    'gets another agent by the very prompt that finds it killed',
+    async () => {
+      await using home = await testHome('agent-killed');
+      await using backend = await Backend.ready(home);
+      const { agentPid, providerSessionId } = await backend.create(home, 'one');
+      for (let kills = 0, pid = agentPid ?? 0; kills < 3; kills += 1) {
+        process.kill(pid, 'SIGKILL');
+        const turnId = await backend.prompt('one', 'still there?');
+        expect(await backend.do('outcome', turnId)).toMatchObject({ kind: 'completed' });
+        pid = (await backend.instance('one')).agentPid ?? 0;
+      }
+      expect(await backend.do('record', 'one')).toMatchObject({ providerSessionId });
       await backend.close('stop');
     },
     LONG_MS,

@@ -57,6 +57,39 @@ describe('what follows the end of a prompt', () => {
   );
 
   it(
+    'keeps calls of its session waiting while a callback does not return, but for a cancel and a stop',
+    async () => {
+      await using home = await testHome('hangs');
+      const { promise: returning, resolve: letReturn } = Promise.withResolvers<void>();
+      await using host: OpenHost = await OpenHost.open(home, {
+        onTurnComplete: async ({ turn }, session) => {
+          if (turn.promptGeneration > 1) return;
+          await session.prompt(SILENT);
+          await returning;
+        },
+      });
+      const session = await host.create('one');
+      await session.prompt('go');
+      const silent = await until(
+        async () =>
+          (await host.ledger.turns.list('one')).find(({ promptGeneration }) => promptGeneration === 2),
+        { reason: 'the callback to prompt', ...WITHIN },
+      );
+      const giveUp = new AbortController();
+      const waiting = session.prompt('and I?', { signal: giveUp.signal });
+      expect(await session.cancel()).toBe(true);
+      expect(await host.services.results.wait(silent.turnId)).toMatchObject({ kind: 'cancelled' });
+      await session.stop();
+      expect(await session.record()).toMatchObject({ state: 'stopped' });
+      giveUp.abort(new Error('no longer'));
+      await expect(waiting).rejects.toThrow('no longer');
+      letReturn();
+      expect(await (await session.prompt('go on')).outcome).toMatchObject({ kind: 'completed' });
+    },
+    LONG_MS,
+  );
+
+  it(
     'tells that an execution has come up before the call that made it returns [GENERATION-10]',
     async () => {
       await using home = await testHome('boot');

@@ -90,7 +90,7 @@ describe('a control server whose end nobody has noticed', () => {
   );
 
   it(
-    'fails a prompt in words that say what to do, and leaves no turn open',
+    'is replaced by the very prompt that finds it gone',
     async () => {
       await using home = await testHome('server-killed-prompt');
       await using host = await OpenHost.open(home);
@@ -101,12 +101,17 @@ describe('a control server whose end nobody has noticed', () => {
       const { promise: noticed, resolve: notice } = Promise.withResolvers<void>();
       jest.spyOn(live, 'settleRetained').mockReturnValue(noticed);
       await killServer(home.path('home'));
-      await expect(session.prompt('hello')).rejects.toMatchObject({ code: 'session_not_live' });
+      const prompting = session.prompt('hello');
+      await until(() => host.heard('server.ended').length === 1, {
+        reason: 'the prompt to notice',
+        ...WITHIN,
+      });
       notice();
+      expect(await (await prompting).outcome).toMatchObject({ kind: 'completed' });
       expect(await host.ledger.turns.list('one')).toMatchObject([
         { state: 'failed', dispatchError: { code: 'no_answer' } },
+        { state: 'completed' },
       ]);
-      expect(await host.ledger.turns.openTurn('one')).toBeNull();
     },
     LONG_MS,
   );

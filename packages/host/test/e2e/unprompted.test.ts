@@ -95,7 +95,7 @@ describe('an agent that works on its own', () => {
   );
 
   it(
-    'and is stopped leaves a turn that is abandoned',
+    'and is stopped leaves a turn that is cancelled',
     async () => {
       await using home = await testHome('own-stopped');
       await using host = await OpenHost.open(home);
@@ -110,7 +110,7 @@ describe('an agent that works on its own', () => {
       await session.stop();
       expect(await host.ledger.turns.list('one')).toMatchObject([
         { state: 'completed' },
-        { startedBy: 'agent', state: 'abandoned' },
+        { startedBy: 'agent', state: 'cancelled', outcome: { stopReason: 'agent_stopped' } },
       ]);
       expect(await session.record()).toMatchObject({ state: 'stopped' });
     },

@@ -17,6 +17,11 @@ export interface Held {
 /** Limits of a hold. */
 export interface HoldOptions {
   readonly signal?: AbortSignal;
+  /**
+   * Where the guard is lent to foreign code, runs inside that hold at once: for what has to get through although that code may never
+   * come to an end, such as a stop.
+   */
+  readonly joinsLent?: boolean;
 }
 
 /** A hold that is lent to foreign code. */
@@ -38,6 +43,8 @@ export class SessionGuard {
   /** For each guarded session, what the next one waits for: settles when everybody before it is through. */
   readonly #tails = new Map<string, Promise<void>>();
   readonly #lent = new AsyncLocalStorage<Lease>();
+  /** The holds that are lent now, by session. */
+  readonly #leases = new Map<string, Lease>();
 
   /**
    * Runs `work` while holding the guard, and gives its result. When the signal aborts before its turn has come, `work` is not
@@ -50,6 +57,11 @@ export class SessionGuard {
   ): Promise<T> {
     const lease = this.#lent.getStore();
     if (lease?.open === true && lease.sessionId === sessionId) return await joinLease(lease, work);
+    const lent = this.#leases.get(sessionId);
+    if (options.joinsLent === true && lent !== undefined) {
+      options.signal?.throwIfAborted();
+      return await joinLease(lent, work);
+    }
     const before = this.#tails.get(sessionId);
     const { promise: through, resolve: leave } = Promise.withResolvers<void>();
     const tail = before === undefined ? through : before.then(async () => await through);
@@ -83,10 +95,12 @@ export class SessionGuard {
       },
       lend: async (work) => {
         const lease: Lease = { sessionId, held, open: true, tail: Promise.resolve() };
+        this.#leases.set(sessionId, lease);
         try {
           return await this.#lent.run(lease, work);
         } finally {
           lease.open = false;
+          this.#leases.delete(sessionId);
           await lease.tail;
         }
       },

@@ -148,6 +148,46 @@ describe('the session guard', () => {
 });
 
 describe('a hold', () => {
+  it('lets in what has to get through while it is lent, and waits for that before it is released', async () => {
+    const guard = new SessionGuard();
+    const order: string[] = [];
+    const foreign = gate();
+    const stop = gate();
+    const lending = guard.hold('s', async (held) => {
+      await held.lend(async () => {
+        await foreign.opened;
+      });
+    });
+    const waiting = guard.hold('s', () => order.push('after'));
+    const joined = guard.hold(
+      's',
+      async () => {
+        order.push('in');
+        await stop.opened;
+        order.push('out');
+      },
+      { joinsLent: true },
+    );
+    await new Promise(setImmediate);
+    expect(order).toEqual(['in']);
+    foreign.open();
+    await new Promise(setImmediate);
+    expect(order).toEqual(['in']);
+    stop.open();
+    await Promise.all([lending, waiting, joined]);
+    expect(order).toEqual(['in', 'out', 'after']);
+    // Nothing is lent any more: it waits as everybody does.
+    const last = gate();
+    const holder = guard.hold('s', async () => {
+      await last.opened;
+    });
+    const late = guard.hold('s', () => order.push('late'), { joinsLent: true });
+    await new Promise(setImmediate);
+    expect(order).not.toContain('late');
+    last.open();
+    await Promise.all([holder, late]);
+  });
+
   it('does what has to wait for its release right after it, also when it failed [GENERATION-10]', async () => {
     const guard = new SessionGuard();
     const order: string[] = [];
