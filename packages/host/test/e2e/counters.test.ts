@@ -10,7 +10,7 @@ import { standalone } from '@holdfast/executor-standalone';
 import { script, scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { testHome, waitForExit, type TestHome } from '@holdfast/testbeds';
 import { Backend } from '../fixtures/backend-driver.ts';
-import { changeSecret, endSurvivor, leaveSurvivor } from '../fixtures/survivor.ts';
+import { changeSecret, leaveSurvivor } from '../fixtures/survivor.ts';
 
 const LONG_MS = 120_000;
 const CANARY = 'hush-7c2e';
@@ -56,30 +56,26 @@ describe('the counters of a recovery', () => {
     'tell what was refused and why, adoptions and launches',
     async () => {
       await using home = await testHome('counted-refusal');
-      const survivor = await leaveSurvivor(home);
-      try {
-        await changeSecret(home, 'not a secret');
-        const meters = inMemoryMeters();
-        const host = await createHost({
-          home: home.path('home'),
-          survival: 'on',
-          runtimes: [standalone()],
-          agents: { scripted: { command: scriptedAgentCommand() } },
-          meterProvider: meters.provider,
-        });
-        const session = await host.sessions.get('one');
-        await expect(session?.prompt('go on')).rejects.toMatchObject({ code: 'agent_not_gone' });
-        await host.close({ agents: 'stop' });
-        expect(await meters.counts()).toEqual({
-          'holdfast.adoption.attempted {"runtime":"standalone"}': 1,
-          'holdfast.adoption.refused {"runtime":"standalone","reason":"credential_unavailable"}': 1,
-          'holdfast.ownership.started {"runtime":"standalone"}': 1,
-          'holdfast.recovery.adoption_refused {"reason":"credential_unavailable"}': 1,
-          'holdfast.launch.refused {"why":"agent_not_gone"}': 1,
-        });
-      } finally {
-        await endSurvivor(survivor);
-      }
+      await using _ = await leaveSurvivor(home);
+      await changeSecret(home, 'not a secret');
+      const meters = inMemoryMeters();
+      const host = await createHost({
+        home: home.path('home'),
+        survival: 'on',
+        runtimes: [standalone()],
+        agents: { scripted: { command: scriptedAgentCommand() } },
+        meterProvider: meters.provider,
+      });
+      const session = await host.sessions.get('one');
+      await expect(session?.prompt('go on')).rejects.toMatchObject({ code: 'agent_not_gone' });
+      await host.close({ agents: 'stop' });
+      expect(await meters.counts()).toEqual({
+        'holdfast.adoption.attempted {"runtime":"standalone"}': 1,
+        'holdfast.adoption.refused {"runtime":"standalone","reason":"credential_unavailable"}': 1,
+        'holdfast.ownership.started {"runtime":"standalone"}': 1,
+        'holdfast.recovery.adoption_refused {"reason":"credential_unavailable"}': 1,
+        'holdfast.launch.refused {"why":"agent_not_gone"}': 1,
+      });
     },
     LONG_MS,
   );

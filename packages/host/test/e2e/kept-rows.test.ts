@@ -11,7 +11,7 @@ import {
 import { openLedger } from '@holdfast/turn-ledger';
 import { Backend } from '../fixtures/backend-driver.ts';
 import { agentsIn, serverOf } from '../fixtures/situations.ts';
-import { changeSecret, endSurvivor, leaveSurvivor } from '../fixtures/survivor.ts';
+import { changeSecret, leaveSurvivor } from '../fixtures/survivor.ts';
 
 const LONG_MS = 120_000;
 const ENDS = { withinMs: 60_000 };
@@ -21,31 +21,27 @@ describe('a row whose control server was not adopted', () => {
     'stays, its session is told truthfully and gets no second agent, until the server is gone [SURVIVAL-003.6]',
     async () => {
       await using home = await testHome('kept-refused');
-      const survivor = await leaveSurvivor(home);
-      try {
-        await changeSecret(home, 'not a secret');
-        await using backend = await Backend.ready(home);
-        const { report } = await backend.waitForReady();
-        expect(report).toMatch(/session one: not recovered: adoption refused.*; unknown: .*; row kept/);
-        expect(await backend.do('record', 'one')).toMatchObject({ state: 'waiting_for_input' });
-        expect((await backend.do('turns', 'one'))[0]).toMatchObject({ state: 'abandoned' });
-        expect(await backend.do('task', 'task-one')).toMatchObject({ state: 'review', interrupted: true });
-        expect(await backend.do('liveness', 'one')).toMatchObject({ liveness: 'unknown' });
+      await using survivor = await leaveSurvivor(home);
+      await changeSecret(home, 'not a secret');
+      await using backend = await Backend.ready(home);
+      const { report } = await backend.waitForReady();
+      expect(report).toMatch(/session one: not recovered: adoption refused.*; unknown: .*; row kept/);
+      expect(await backend.do('record', 'one')).toMatchObject({ state: 'waiting_for_input' });
+      expect((await backend.do('turns', 'one'))[0]).toMatchObject({ state: 'abandoned' });
+      expect(await backend.do('task', 'task-one')).toMatchObject({ state: 'review', interrupted: true });
+      expect(await backend.do('liveness', 'one')).toMatchObject({ liveness: 'unknown' });
 
-        await expectRefused(backend, 'unknown');
-        expect(await backend.do('reconcile', null)).toMatchObject([{ sessionId: 'one', repaired: false }]);
-        await expect(backend.do('stop', 'one')).rejects.toMatchObject({ code: 'agent_not_gone' });
-        // Others are none the worse for it.
-        const two = await backend.create(home, 'two');
-        expect(new Set(agentsIn(home.root))).toEqual(new Set([survivor.agent, two.agentPid]));
+      await expectRefused(backend, 'unknown');
+      expect(await backend.do('reconcile', null)).toMatchObject([{ sessionId: 'one', repaired: false }]);
+      await expect(backend.do('stop', 'one')).rejects.toMatchObject({ code: 'agent_not_gone' });
+      // Others are none the worse for it.
+      const two = await backend.create(home, 'two');
+      expect(new Set(agentsIn(home.root))).toEqual(new Set([survivor.agent, two.agentPid]));
 
-        await endSurvivor(survivor);
-        expect(await backend.do('liveness', 'one')).toMatchObject({ liveness: 'gone' });
-        await expectGoesOn(backend);
-        await backend.close('stop');
-      } finally {
-        await endSurvivor(survivor);
-      }
+      await survivor.end();
+      expect(await backend.do('liveness', 'one')).toMatchObject({ liveness: 'gone' });
+      await expectGoesOn(backend);
+      await backend.close('stop');
     },
     LONG_MS,
   );
@@ -54,31 +50,27 @@ describe('a row whose control server was not adopted', () => {
     'is seen again by the next backend, and its agent is found as a process [SURVIVAL-003.6]',
     async () => {
       await using home = await testHome('kept-again');
-      const survivor = await leaveSurvivor(home);
-      try {
-        await changeSecret(home, 'not a secret');
-        {
-          await using second = await Backend.ready(home);
-          await second.kill();
-        }
-        await using third = await Backend.ready(home);
-        const { scopes, rows, report } = await third.waitForReady();
-        expect(scopes).toMatchObject([{ server: 'adopted' }]);
-        expect(rows).toEqual([{ sessionId: 'one', outcome: { kind: 'no_instance' } }]);
-        expect(report).toContain(`alive: its agent, process ${String(survivor.agent)}, runs; row kept`);
-        await expectRefused(third, 'alive');
-        expect(processIsAlive(survivor.agent)).toBe(true);
-
-        await endSurvivor(survivor);
-        expect(await third.do('reconcile', null)).toMatchObject([
-          { sessionId: 'one', liveness: 'gone', repaired: true },
-        ]);
-        expect(await third.do('reconcile', null)).toEqual([]);
-        await expectGoesOn(third);
-        await third.close('stop');
-      } finally {
-        await endSurvivor(survivor);
+      await using survivor = await leaveSurvivor(home);
+      await changeSecret(home, 'not a secret');
+      {
+        await using second = await Backend.ready(home);
+        await second.kill();
       }
+      await using third = await Backend.ready(home);
+      const { scopes, rows, report } = await third.waitForReady();
+      expect(scopes).toMatchObject([{ server: 'adopted' }]);
+      expect(rows).toEqual([{ sessionId: 'one', outcome: { kind: 'no_instance' } }]);
+      expect(report).toContain(`alive: its agent, process ${String(survivor.agent)}, runs; row kept`);
+      await expectRefused(third, 'alive');
+      expect(processIsAlive(survivor.agent)).toBe(true);
+
+      await survivor.end();
+      expect(await third.do('reconcile', null)).toMatchObject([
+        { sessionId: 'one', liveness: 'gone', repaired: true },
+      ]);
+      expect(await third.do('reconcile', null)).toEqual([]);
+      await expectGoesOn(third);
+      await third.close('stop');
     },
     LONG_MS,
   );
@@ -89,22 +81,17 @@ describe('a control server that does not answer', () => {
     'because it hangs: its agent lives, and no second one is started beside it [SURVIVAL-003.6]',
     async () => {
       await using home = await testHome('hung');
-      const survivor = await leaveSurvivor(home);
-      try {
-        process.kill(survivor.server, 'SIGSTOP');
-        await using backend = await Backend.ready(home);
-        const { scopes } = await backend.waitForReady();
-        expect(scopes).toMatchObject([{ server: 'started', refusal: 'no_answer' }]);
-        await expectRefused(backend, 'alive');
-        expect(agentsIn(home.root)).toEqual([survivor.agent]);
-        process.kill(survivor.server, 'SIGCONT');
-        await endSurvivor(survivor);
-        await expectGoesOn(backend);
-        await backend.close('stop');
-      } finally {
-        if (processIsAlive(survivor.server)) process.kill(survivor.server, 'SIGCONT');
-        await endSurvivor(survivor);
-      }
+      await using survivor = await leaveSurvivor(home);
+      process.kill(survivor.server, 'SIGSTOP');
+      await using backend = await Backend.ready(home);
+      const { scopes } = await backend.waitForReady();
+      expect(scopes).toMatchObject([{ server: 'started', refusal: 'no_answer' }]);
+      await expectRefused(backend, 'alive');
+      expect(agentsIn(home.root)).toEqual([survivor.agent]);
+      process.kill(survivor.server, 'SIGCONT');
+      await survivor.end();
+      await expectGoesOn(backend);
+      await backend.close('stop');
     },
     LONG_MS,
   );
@@ -119,21 +106,17 @@ describe('a control server that does not answer', () => {
           environment: startBehaviour({ ignoreStdinEnd: true }),
         },
       };
-      const survivor = await leaveSurvivor(home, { agents: stubborn });
-      try {
-        process.kill(survivor.server, 'SIGKILL');
-        await waitForExit(survivor.server, { ...ENDS, reason: 'the server was killed' });
-        await using backend = await Backend.ready(home, { agents: stubborn });
-        const { rows } = await backend.waitForReady();
-        expect(rows).toEqual([{ sessionId: 'one', outcome: { kind: 'no_instance' } }]);
-        await expectRefused(backend, 'alive');
-        process.kill(survivor.agent, 'SIGKILL');
-        await waitForExit(survivor.agent, { ...ENDS, reason: 'the agent was killed' });
-        await expectGoesOn(backend);
-        await backend.close('stop');
-      } finally {
-        if (processIsAlive(survivor.agent)) process.kill(survivor.agent, 'SIGKILL');
-      }
+      await using survivor = await leaveSurvivor(home, { agents: stubborn });
+      process.kill(survivor.server, 'SIGKILL');
+      await waitForExit(survivor.server, { ...ENDS, reason: 'the server was killed' });
+      await using backend = await Backend.ready(home, { agents: stubborn });
+      const { rows } = await backend.waitForReady();
+      expect(rows).toEqual([{ sessionId: 'one', outcome: { kind: 'no_instance' } }]);
+      await expectRefused(backend, 'alive');
+      process.kill(survivor.agent, 'SIGKILL');
+      await waitForExit(survivor.agent, { ...ENDS, reason: 'the agent was killed' });
+      await expectGoesOn(backend);
+      await backend.close('stop');
     },
     LONG_MS,
   );

@@ -1,7 +1,7 @@
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
 import { script, scriptedAgentCommand, startBehaviour } from '@holdfast/scripted-agent';
-import { processIsAlive, testHome, until, waitForExit, type TestHome } from '@holdfast/testbeds';
+import { testHome, until, type TestHome } from '@holdfast/testbeds';
 import {
   collectFiles,
   collectProcess,
@@ -10,6 +10,7 @@ import {
   type Artefacts,
 } from '../fixtures/artefacts.ts';
 import { Backend } from '../fixtures/backend-driver.ts';
+import { survivorOf } from '../fixtures/survivor.ts';
 
 const LONG_MS = 180_000;
 
@@ -73,7 +74,8 @@ describe('secrets', () => {
         await second.kill();
         artefacts.set('output of the second backend', Buffer.from(second.output()));
       }
-      try {
+      {
+        await using _ = survivorOf(survivor);
         for (const name of await readdir(home.path('home', 'secrets'))) {
           await writeFile(home.path('home', 'secrets', name), `{"version":1,"secret":${SCRIBBLED}`);
         }
@@ -83,9 +85,6 @@ describe('secrets', () => {
         await third.close('stop');
         artefacts.set('output of the third backend', Buffer.from(third.output()));
         await collectFiles(artefacts, home, 'in the end');
-      } finally {
-        if (processIsAlive(survivor.server)) process.kill(survivor.server, 'SIGTERM');
-        await waitForExit(survivor.server, { withinMs: 60_000, reason: 'the survivor' });
       }
 
       // What is looked for can be found: the agent's own words are in the ledger, its key is in its environment.

@@ -7,7 +7,7 @@ import { OpenHost } from '../fixtures/open-host.ts';
 import { agentsIn } from '../fixtures/situations.ts';
 
 const LONG_MS = 120_000;
-const WITHIN = { withinMs: 20_000 };
+const WITHIN = { withinMs: 60_000 };
 const SILENT = script({ step: 'say', text: 'on it' }, { step: 'silence' });
 const ABANDONED = { kind: 'abandoned', stopReason: 'agent_lost' };
 
@@ -170,5 +170,5 @@ function serverPid(home: string): number {
 async function killServer(home: string): Promise<void> {
   const pid = serverPid(home);
   process.kill(pid, 'SIGKILL');
-  await waitForExit(pid, { withinMs: 10_000, reason: 'it was killed' });
+  await waitForExit(pid, { withinMs: 60_000, reason: 'it was killed' });
 }

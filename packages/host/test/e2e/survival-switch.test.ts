@@ -4,7 +4,7 @@ import { processIsAlive, testHome, waitForExit, type TestHome } from '@holdfast/
 import { openLedger } from '@holdfast/turn-ledger';
 import { Backend } from '../fixtures/backend-driver.ts';
 import { agentsIn } from '../fixtures/situations.ts';
-import { changeSecret, endSurvivor, leaveSurvivor } from '../fixtures/survivor.ts';
+import { changeSecret, leaveSurvivor } from '../fixtures/survivor.ts';
 
 const LONG_MS = 120_000;
 const ENDS = { withinMs: 60_000 };
@@ -14,7 +14,7 @@ describe('a survivor that is found with survival switched off', () => {
     'is stopped with its agents when it proves to be own; its sessions can be resumed [SURVIVAL-005.5]',
     async () => {
       await using home = await testHome('own-survivor');
-      const survivor = await leaveSurvivor(home);
+      await using survivor = await leaveSurvivor(home);
       await using backend = await Backend.ready(home, { survival: 'off' });
       await waitForExit(survivor.agent, { ...ENDS, reason: 'the agent to be stopped' });
       await waitForExit(survivor.server, { ...ENDS, reason: 'the server to be stopped' });
@@ -65,18 +65,14 @@ describe('a survivor that is found with survival switched off', () => {
     'is left alone when it cannot be proven own: %s [SURVIVAL-005.5]',
     async (_, reason, tamper) => {
       await using home = await testHome('doubtful-survivor');
-      const survivor = await leaveSurvivor(home);
-      try {
-        await tamper(home);
-        await using backend = await Backend.ready(home, { survival: 'off' });
-        const { scopes, rows } = await backend.waitForReady();
-        expect(scopes).toMatchObject([{ server: 'started', refusal: reason }]);
-        expect(rows).toEqual([{ sessionId: 'one', outcome: { kind: 'adoption_refused', reason } }]);
-        await backend.close('keep');
-        expect([survivor.server, survivor.agent].map((pid) => processIsAlive(pid))).toEqual([true, true]);
-      } finally {
-        await endSurvivor(survivor);
-      }
+      await using survivor = await leaveSurvivor(home);
+      await tamper(home);
+      await using backend = await Backend.ready(home, { survival: 'off' });
+      const { scopes, rows } = await backend.waitForReady();
+      expect(scopes).toMatchObject([{ server: 'started', refusal: reason }]);
+      expect(rows).toEqual([{ sessionId: 'one', outcome: { kind: 'adoption_refused', reason } }]);
+      await backend.close('keep');
+      expect([survivor.server, survivor.agent].map((pid) => processIsAlive(pid))).toEqual([true, true]);
     },
     LONG_MS,
   );
@@ -87,24 +83,20 @@ describe('an adoption that is refused', () => {
     'leaves nothing that is reported as recovered [SURVIVAL-005.6]',
     async () => {
       await using home = await testHome('refused');
-      const survivor = await leaveSurvivor(home);
-      try {
-        await changeSecret(home, 'not a secret');
-        await using backend = await Backend.ready(home);
-        const { scopes, rows, report } = await backend.waitForReady();
-        const reason = 'credential_unavailable';
-        expect(scopes).toMatchObject([{ server: 'started', refusal: reason }]);
-        expect(rows).toEqual([{ sessionId: 'one', outcome: { kind: 'adoption_refused', reason } }]);
-        expect(report).toContain('0 of 1 re-tracked');
-        expect(namesOf(backend)).toEqual(expect.arrayContaining(['adoption.refused', 'ownership.started']));
-        expect(namesOf(backend)).not.toContain('session.retracked');
-        expect(namesOf(backend)).not.toContain('adoption.adopted');
-        expect(await backend.do('instance', 'one')).toBeNull();
-        expect([survivor.server, survivor.agent].map((pid) => processIsAlive(pid))).toEqual([true, true]);
-        await backend.close('stop');
-      } finally {
-        await endSurvivor(survivor);
-      }
+      await using survivor = await leaveSurvivor(home);
+      await changeSecret(home, 'not a secret');
+      await using backend = await Backend.ready(home);
+      const { scopes, rows, report } = await backend.waitForReady();
+      const reason = 'credential_unavailable';
+      expect(scopes).toMatchObject([{ server: 'started', refusal: reason }]);
+      expect(rows).toEqual([{ sessionId: 'one', outcome: { kind: 'adoption_refused', reason } }]);
+      expect(report).toContain('0 of 1 re-tracked');
+      expect(namesOf(backend)).toEqual(expect.arrayContaining(['adoption.refused', 'ownership.started']));
+      expect(namesOf(backend)).not.toContain('session.retracked');
+      expect(namesOf(backend)).not.toContain('adoption.adopted');
+      expect(await backend.do('instance', 'one')).toBeNull();
+      expect([survivor.server, survivor.agent].map((pid) => processIsAlive(pid))).toEqual([true, true]);
+      await backend.close('stop');
     },
     LONG_MS,
   );
