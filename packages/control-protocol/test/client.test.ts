@@ -5,10 +5,10 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { ControlClient, NoAnswerError, UnreadableAnswerError } from '../src/client/index.ts';
 import { STREAM_CLOSE } from '../src/index.ts';
 
-function clientOf(port: number): ControlClient {
+function clientOf(port: number, timeoutMs = 60_000): ControlClient {
   return new ControlClient({
     endpoint: `http://127.0.0.1:${String(port)}`,
-    timeoutMs: 300,
+    timeoutMs,
     credential: 'c'.repeat(43),
   });
 }
@@ -22,8 +22,8 @@ describe('the client and a peer that is no control server', () => {
 
   it('reports no answer when nothing comes back in time', async () => {
     await using peer = await hungServer();
-    await expect(clientOf(peer.port).call('getIdentity', {})).rejects.toThrow('timed out after 300 ms');
-    await expect(clientOf(peer.port).call('getIdentity', {})).rejects.toThrow(NoAnswerError);
+    await expect(clientOf(peer.port, 300).call('getIdentity', {})).rejects.toThrow('timed out after 300 ms');
+    await expect(clientOf(peer.port, 300).call('getIdentity', {})).rejects.toThrow(NoAnswerError);
   });
 
   it.each([
@@ -57,7 +57,7 @@ describe('the client and a peer that is no control server', () => {
   it('stops at once when its signal aborts', async () => {
     await using peer = await hungServer();
     const stop = new AbortController();
-    const call = clientOf(peer.port).call('getIdentity', {}, { signal: stop.signal, timeoutMs: 60_000 });
+    const call = clientOf(peer.port).call('getIdentity', {}, { signal: stop.signal });
     stop.abort(new Error('enough'));
     await expect(call).rejects.toThrow('enough');
     await expect(clientOf(peer.port).call('getIdentity', {}, { signal: stop.signal })).rejects.toThrow(

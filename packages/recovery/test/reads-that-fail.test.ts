@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProxyTreatment } from '@holdfast/testbeds';
 import { processIsAlive, until } from '@holdfast/testbeds';
-import { SETTINGS } from './fixtures/backend.ts';
+import { SETTINGS, SHORT_READS } from './fixtures/backend.ts';
 import { plainSessions, ports, profileOf } from './fixtures/ports.ts';
 import { Recovering, liveInstances, outcomesOf, type Survivor } from './fixtures/recovering.ts';
 
@@ -15,7 +15,9 @@ afterEach(async () => {
   await them[Symbol.asyncDispose]();
 });
 
-const ATTEMPTS = SETTINGS.recoveryReadRetries + 1;
+const ATTEMPTS = SHORT_READS.recoveryReadRetries + 1;
+const short = { settings: SHORT_READS };
+const SILENCE = `no answer within ${String(SHORT_READS.recoveryReadTimeoutMs)} ms`;
 const NEVER = new Promise<never>(() => undefined);
 
 /** Everything that can happen to a read. */
@@ -53,7 +55,10 @@ describe('reads of one instance that fail', () => {
         them.tunnel.treat(`GET /instances/${String(failing.get(fault)?.instanceId)}/${what}`, treatment);
 
       const all = [...failing.values(), ...well];
-      const { runtime, guards, published, report } = await them.recover(all.map(({ record }) => record));
+      const { runtime, guards, published, report } = await them.recover(
+        all.map(({ record }) => record),
+        short,
+      );
       const outcomes = outcomesOf(await report);
       for (const [fault, { record, instanceId, agentPid }] of failing) {
         expect([fault, outcomes[record.sessionId]]).toEqual([
@@ -77,7 +82,10 @@ describe('reads of one instance that fail', () => {
       them.tunnel.treat(`GET /instances/${instanceId}/reconstruction`, 'hang', 'once');
       them.tunnel.treat(`GET /instances/${instanceId}/turn`, 'half', 'once');
     }
-    const { report } = await them.recover(survivors.map(({ record }) => record));
+    const { report } = await them.recover(
+      survivors.map(({ record }) => record),
+      short,
+    );
     expect((await report).counts).toEqual({ retracked: 2 });
     for (const { instanceId } of survivors) {
       expect([tries('reconstruction', instanceId), tries('turn', instanceId)]).toEqual([ATTEMPTS, ATTEMPTS]);
@@ -106,10 +114,9 @@ describe('the reads of many instances', () => {
     const answers = Promise.withResolvers<void>();
     const read = /^GET .*\/(reconstruction|turn)/;
     them.tunnel.treat(read, { hold: answers.promise });
-    const patient = { ...SETTINGS, recoveryReadTimeoutMs: 20_000 };
     const { report, runtime } = await them.recover(
       survivors.map(({ record }) => record),
-      { settings: patient },
+      { settings: SETTINGS },
     );
     const reads = (): number => them.tunnel.seen.filter((seen) => read.test(seen)).length;
     await until(() => reads() === 64, { reason: 'the first reads', withinMs: 60_000 });
@@ -127,7 +134,7 @@ describe('an enumeration that fails', () => {
     for (const [fault, treatment] of Object.entries(FAULTS)) {
       them.tunnel.reset();
       them.tunnel.treat('GET /instances', treatment);
-      const { report, published } = await them.recover([record]);
+      const { report, published } = await them.recover([record], short);
       expect([fault, outcomesOf(await report)]).toEqual([fault, { s1: { kind: 'not_enumerated' } }]);
       expect([fault, published]).toEqual([fault, []]);
       const tried = them.tunnel.seen.filter((seen) => seen === 'GET /instances *');
@@ -170,6 +177,7 @@ describe('missing, empty and unread', () => {
     const { report, published } = await them.recover(
       [...survivors.values()].map(({ record }) => record),
       {
+        ...short,
         ports: ports({
           sessions: {
             read: (sessionId) => {
@@ -189,7 +197,7 @@ describe('missing, empty and unread', () => {
       missing: { kind: 'missing_input', name: 'session' },
       failing: { kind: 'failed_read', name: 'session', detail: 'the disk is gone' },
       throwing: { kind: 'failed_read', name: 'session', detail: 'not even a promise' },
-      hanging: { kind: 'failed_read', name: 'session', detail: 'no answer within 1000 ms' },
+      hanging: { kind: 'failed_read', name: 'session', detail: SILENCE },
     });
     expect(
       Object.fromEntries(
@@ -208,6 +216,7 @@ describe('missing, empty and unread', () => {
     const { report, published } = await them.recover(
       [...survivors.values()].map(({ record }) => record),
       {
+        ...short,
         ports: ports({
           sessions: plainSessions,
           profiles: {
@@ -228,7 +237,7 @@ describe('missing, empty and unread', () => {
       missing: { kind: 'missing_input', name: 'profile' },
       failing: { kind: 'failed_read', name: 'profile', detail: 'no registry' },
       throwing: { kind: 'failed_read', name: 'profile', detail: 'not even a promise' },
-      hanging: { kind: 'failed_read', name: 'profile', detail: 'no answer within 1000 ms' },
+      hanging: { kind: 'failed_read', name: 'profile', detail: SILENCE },
     });
     expect(published.map(({ execution }) => execution.command)).toEqual([['as', 'it', 'is', 'now']]);
     for (const [name, { agentPid }] of survivors)

@@ -22,7 +22,7 @@ import { judgePackedPackage } from './packed-package.ts';
 import { readManifest, readWorkspaces } from './workspace.ts';
 
 const STEP_DEADLINE_MS = 5 * 60_000;
-const USE_DEADLINE_MS = 20_000;
+const USE_DEADLINE_MS = 2 * 60_000;
 
 const { values } = parseArgs({
   options: { root: { type: 'string', default: join(import.meta.dirname, '../../..') } },

@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 
+import { failureText } from './failure-text.ts';
 import { isRecord } from './is-record.ts';
 
 /** What the tests of one workspace came to. */
@@ -8,8 +9,15 @@ export interface TestCounts {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
-  /** One line for each failure: the file and the test, or the file and why it did not run. */
-  readonly failures: readonly string[];
+  readonly failures: readonly Failure[];
+}
+
+/** One failure. */
+export interface Failure {
+  /** One line: the file and the test, or the file and why it did not run. */
+  readonly name: string;
+  /** What was said of it, line by line; see `failureText`. */
+  readonly text: readonly string[];
 }
 
 /** How a test command ended: its exit code, or the signal that ended it. */
@@ -20,11 +28,14 @@ export interface Ending {
 
 /** The verdict over all workspaces. */
 export interface TestReport {
-  /** What to print before the closing line. */
+  /** What to print before the closing line: what was said of the failures, then their names. */
   readonly remarks: readonly string[];
   readonly closingLine: string;
   readonly exitCode: number;
 }
+
+// A log is often read from its end only: however much failed, all the names are to be there.
+const MOST_LINES_OF_TEXTS = 600;
 
 /**
  * Reads what jest wrote with `--json`. Tests are counted one by one, and a file that failed without a failing test (it
@@ -37,7 +48,7 @@ export function parseTestResults(json: string, root: string): TestCounts {
   const files = isRecord(results) ? results['testResults'] : undefined;
   if (!Array.isArray(files)) throw new TypeError('this is no report of jest: it has no testResults');
 
-  const failures: string[] = [];
+  const failures: Failure[] = [];
   let passed = 0;
   let skipped = 0;
   for (const file of files.filter((entry) => isRecord(entry))) {
@@ -46,11 +57,18 @@ export function parseTestResults(json: string, root: string): TestCounts {
     const failuresBefore = failures.length;
     for (const test of tests.filter((entry) => isRecord(entry))) {
       if (test['status'] === 'passed') passed += 1;
-      else if (test['status'] === 'failed') failures.push(`${fileName} > ${String(test['fullName'])}`);
+      else if (test['status'] === 'failed')
+        failures.push({
+          name: `${fileName} > ${String(test['fullName'])}`,
+          text: failureText(textsOf(test['failureMessages']), root),
+        });
       else skipped += 1;
     }
     if (file['status'] === 'failed' && failures.length === failuresBefore) {
-      failures.push(`${fileName}: ${firstLine(file['message'])}`);
+      failures.push({
+        name: `${fileName}: ${firstLine(file['message'])}`,
+        text: failureText(textsOf([file['message']]), root),
+      });
     }
   }
   return { passed, failed: failures.length, skipped, failures };
@@ -73,7 +91,7 @@ export function reportTests(
         passed: 0,
         failed: 1,
         skipped: 0,
-        failures: [`${workspace}: its tests left no readable results`],
+        failures: [{ name: `${workspace}: its tests left no readable results`, text: [] }],
       },
   );
   const sum = (of: (count: TestCounts) => number): number =>
@@ -82,9 +100,9 @@ export function reportTests(
   const failed = sum((count) => count.failed);
   const skipped = sum((count) => count.skipped);
 
-  const remarks: string[] = [];
   const failures = counts.flatMap((count) => count.failures);
-  if (failures.length > 0) remarks.push('Failed:', ...failures.map((failure) => `  ${failure}`));
+  const remarks = [...textsOfFailures(failures)];
+  if (failures.length > 0) remarks.push('Failed:', ...failures.map(({ name }) => `  ${name}`));
   if (passed + failed === 0) remarks.push('No test ran.');
   if (failed === 0 && ending.code !== 0) {
     remarks.push(`The test run ended with ${describeEnding(ending)}, though no test failed: see above.`);
@@ -94,6 +112,21 @@ export function reportTests(
     closingLine: `${String(passed)} passed, ${String(failed)} failed, ${String(skipped)} skipped`,
     exitCode: ending.code === 0 ? Number(failed > 0 || passed === 0) : (ending.code ?? 1),
   };
+}
+
+/** What was said of each failure that anything was said of, as far as there is room. */
+function textsOfFailures(failures: readonly Failure[]): readonly string[] {
+  const lines: string[] = [];
+  for (const { name, text } of failures.filter((failure) => failure.text.length > 0)) {
+    const more = [name, ...text.map((line) => `    ${line}`.trimEnd()), ''];
+    if (lines.length + more.length > MOST_LINES_OF_TEXTS) return [...lines, 'More failed; see above.', ''];
+    lines.push(...more);
+  }
+  return lines;
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : [];
 }
 
 function describeEnding({ code, signal }: Ending): string {

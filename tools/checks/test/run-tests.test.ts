@@ -71,6 +71,12 @@ describe('npm test', () => {
     });
     expect(lastLine(stdout)).toBe('1 passed, 3 failed, 1 skipped');
     expect(stdout).toMatch(/b\.test\.ts > does not hold\n/);
+    // Why it failed stands at the end as well.
+    const end = stdout.slice(stdout.lastIndexOf('\npackages/good/test/b.test.ts > does not hold\n'));
+    expect(end).toMatch(/^ {4}Expected: 2\n {4}Received: 1\n/m);
+    expect(end).toMatch(/^ {8}at .*packages\/good\/test\/b\.test\.ts:3:/m);
+    expect(end).toMatch(/^ {4}.*Cannot find module '\.\/absent\.ts'/m);
+    expect(end).not.toContain('jest-circus');
     expect(stdout).toMatch(/c\.test\.ts: .*absent\.ts/);
     expect(stdout).toContain('  silent: its tests left no readable results\n');
     expect(status).toBe(1);

@@ -9,13 +9,18 @@ function counts(passed: number, failed: number, skipped: number): TestCounts {
     passed,
     failed,
     skipped,
-    failures: Array.from({ length: failed }, (_, index) => `failure ${String(index)}`),
+    failures: Array.from({ length: failed }, (_, index) => ({ name: `failure ${String(index)}`, text: [] })),
   };
 }
 
 describe('parseTestResults', () => {
   it('counts tests by how they ended', () => {
-    const test = (status: string): unknown => ({ status, fullName: `is ${status}` });
+    const test = (status: string): unknown => ({
+      status,
+      fullName: `is ${status}`,
+      failureMessages:
+        status === 'failed' ? ['Error: it \u001B[31mfailed\u001B[39m\n    at /r/a.test.ts:1:2'] : [],
+    });
     const results = parseTestResults(
       JSON.stringify({
         testResults: [
@@ -33,7 +38,12 @@ describe('parseTestResults', () => {
       }),
       '/r',
     );
-    expect(results).toEqual({ passed: 2, failed: 1, skipped: 3, failures: ['a.test.ts > is failed'] });
+    expect(results).toEqual({
+      passed: 2,
+      failed: 1,
+      skipped: 3,
+      failures: [{ name: 'a.test.ts > is failed', text: ['Error: it failed', '    at a.test.ts:1:2'] }],
+    });
   });
 
   it('counts a file that failed without a failing test as one failure, with its reason', () => {
@@ -60,7 +70,10 @@ describe('parseTestResults', () => {
       passed: 1,
       failed: 2,
       skipped: 0,
-      failures: ['a.test.ts: Cannot find module', 'b.test.ts: the file did not run'],
+      failures: [
+        { name: 'a.test.ts: Cannot find module', text: ['● Suite', '', '  Cannot find module'] },
+        { name: 'b.test.ts: the file did not run', text: [] },
+      ],
     });
   });
 
@@ -79,6 +92,33 @@ describe('reportTests', () => {
       CLEAN,
     );
     expect(report).toEqual({ remarks: [], closingLine: '7 passed, 0 failed, 1 skipped', exitCode: 0 });
+  });
+
+  it('tells what was said of failures before it names them all', () => {
+    const failures = [
+      { name: 'a > one', text: ['Error: no', '', '    at a:1:2'] },
+      { name: 'b: did not run', text: [] },
+    ];
+    const report = reportTests(new Map([['a', { ...counts(0, 2, 0), failures }]]), { code: 1, signal: null });
+    expect(report.remarks).toEqual([
+      'a > one',
+      '    Error: no',
+      '',
+      '        at a:1:2',
+      '',
+      'Failed:',
+      '  a > one',
+      '  b: did not run',
+    ]);
+  });
+
+  it('names them all also where more was said than a reader can want', () => {
+    const text = Array.from({ length: 60 }, (_, index) => `line ${String(index)}`);
+    const failures = Array.from({ length: 50 }, (_, index) => ({ name: `f${String(index)}`, text }));
+    const { remarks } = reportTests(new Map([['a', { ...counts(0, 50, 0), failures }]]), CLEAN);
+    expect(remarks.slice(-51)).toEqual(['Failed:', ...failures.map(({ name }) => `  ${name}`)]);
+    expect(remarks).toContain('More failed; see above.');
+    expect(remarks.length).toBeLessThan(700);
   });
 
   it('fails and names the failures, and keeps the exit code of the run', () => {

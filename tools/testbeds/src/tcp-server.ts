@@ -52,15 +52,15 @@ export async function tcpServer(
   };
 }
 
-/** Binds a port of the system's choice on 127.0.0.1 and gives its number. */
-export async function listenOnLoopback(server: Server): Promise<number> {
-  return await listen(server, LOOPBACK);
+/** Binds a port on 127.0.0.1, of the system's choice unless told, and gives its number. */
+export async function listenOnLoopback(server: Server, wanted = 0): Promise<number> {
+  return await listen(server, LOOPBACK, wanted);
 }
 
-async function listen(server: Server, host: string): Promise<number> {
+async function listen(server: Server, host: string, wanted = 0): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(0, host, resolve);
+    server.listen(wanted, host, resolve);
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The listener has no port.');

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import { BASE_PATH, STREAM_CLOSE } from '@holdfast/control-protocol';
 import { WebSocket } from 'ws';
-import { fastClock } from '../support/manual-clock.ts';
-import { InstanceOf, ownedServer, type OwnedServer } from '../support/owned-server.ts';
+import { InstanceOf, accelerated, ownedServer, type OwnedServer } from '../support/owned-server.ts';
 
 async function bareSocket(
   owned: OwnedServer,
@@ -24,7 +23,7 @@ async function bareSocket(
 
 describe('the socket of a stream', () => {
   it('is dropped when it misses two pings, and its instance is detached then', async () => {
-    await using owned = await ownedServer({ clock: fastClock(100) });
+    await using owned = await ownedServer(accelerated(100));
     const instance = await InstanceOf.create(owned);
     const socket = await bareSocket(owned, instance, { autoPong: false });
     let pings = 0;

@@ -5,7 +5,9 @@ import { testHome, until } from '@holdfast/testbeds';
 import { createLog } from '../../src/diagnostics/log.ts';
 import { NpmRuntimes, type RuntimeStart } from '../../src/npm-runtime/npm-runtimes.ts';
 import { systemClock } from '../../src/ports/clock.ts';
-import { insteadOfNpm, running } from '../support/npm-world.ts';
+import { insteadOfNpm, longSleep, running } from '../support/npm-world.ts';
+
+const SLEEP = longSleep(3);
 
 // Other tests of the machine may look for processes at the same time.
 const SLEEP = `sleep ${String(400_000 + process.pid)}`;

@@ -143,7 +143,8 @@ describe('events of an instance', () => {
     await instance.untilIt('the producer to be paused', ({ journal }) => journal.paused);
     const begun = performance.now();
     await owned.client.call('deleteInstance', { instanceId: instance.instanceId });
-    expect(performance.now() - begun).toBeLessThan(5000);
+    // Far below what anything else would release it after.
+    expect(performance.now() - begun).toBeLessThan(30_000);
     await expect(instance.describe()).rejects.toMatchObject({ code: 'instance_not_found' });
   });
 

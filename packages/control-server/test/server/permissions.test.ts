@@ -1,8 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { until } from '@holdfast/testbeds';
-import { InstanceOf, SETTINGS, isType, ownedServer, readUntil, textsOf } from '../support/owned-server.ts';
+import {
+  InstanceOf,
+  SETTINGS,
+  accelerated,
+  isType,
+  ownedServer,
+  readUntil,
+  textsOf,
+} from '../support/owned-server.ts';
 import { REMEMBERED } from '../../src/permissions/permission-desk.ts';
-import { ManualClock, fastClock } from '../support/manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 const FULL_AT_TWO = { ...SETTINGS, detachedEventLimit: 2 };
 
@@ -88,8 +96,12 @@ describe('permissions', () => {
   });
 
   it('parks a request while detached, for longer than an attached one would wait, then announces it [SURVIVAL-001.9] [CONTRACT-14]', async () => {
-    const clock = fastClock(20);
-    await using owned = await ownedServer({ clock, settings: FULL_AT_TWO });
+    const { clock, settings, ...limits } = accelerated(20);
+    await using owned = await ownedServer({
+      clock,
+      ...limits,
+      settings: { ...settings, detachedEventLimit: FULL_AT_TWO.detachedEventLimit },
+    });
     const instance = await InstanceOf.create(owned);
     await instance.start();
     await instance.prompt(1, { step: 'say', text: 'fills it' }, { step: 'permission', title: 'x' });
@@ -110,7 +122,7 @@ describe('permissions', () => {
   });
 
   it('cancels a request that finds no room for five seconds while attached [CONTRACT-14]', async () => {
-    await using owned = await ownedServer({ clock: fastClock(10) });
+    await using owned = await ownedServer(accelerated(10));
     const instance = await InstanceOf.create(owned);
     await instance.start();
     await using stream = await instance.attach(0);

@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { SESSION_CHANGE_LIMIT_MS } from '@holdfast/control-protocol';
 import type { EventStream } from '@holdfast/control-protocol/client';
 import { startBehaviour, type StartBehaviour } from '@holdfast/scripted-agent';
-import { fastClock } from '../support/manual-clock.ts';
 import {
   InstanceOf,
   SETTINGS,
+  accelerated,
   isType,
   ownedServer,
   readUntil,
@@ -207,7 +207,7 @@ describe('what an agent does not take', () => {
   });
 
   it('has a limit, after which nothing is known', async () => {
-    await using owned = await ownedServer({ clock: fastClock(100), stopGraceMs: 100_000 });
+    await using owned = await ownedServer({ ...accelerated(100), stopGraceMs: 100_000 });
     const instance = await running(owned, { silentOn: 'session/set_mode' });
     await expect(
       owned.client.call('setSessionMode', { instanceId: instance.instanceId, modeId: 'auto' }),

@@ -52,7 +52,7 @@ describe('stopping', () => {
     const { agentPid } = await instance.start();
     const begun = performance.now();
     const { exit } = await owned.client.call('stopAgent', { instanceId: instance.instanceId });
-    expect(performance.now() - begun).toBeLessThan(5000);
+    expect(performance.now() - begun).toBeLessThan(30_000);
     expect(exit.code === 0 || exit.signal === 'SIGTERM').toBe(true);
     expect(processIsAlive(agentPid)).toBe(false);
     await expect(owned.client.call('stopAgent', { instanceId: instance.instanceId })).rejects.toMatchObject({

@@ -3,13 +3,13 @@ import { describe, expect, it } from '@jest/globals';
 import {
   InstanceOf,
   SETTINGS,
+  accelerated,
   isType,
   ownedServer,
   readUntil,
   textsOf,
   type Steps,
 } from '../support/owned-server.ts';
-import { fastClock } from '../support/manual-clock.ts';
 
 const turnEnded = ({ activeTurnId }: { readonly activeTurnId: string | null }): boolean =>
   activeTurnId === null;
@@ -149,7 +149,7 @@ describe('turns', () => {
   });
 
   it('ends a turn whose cancel is not answered, once, and drops the late answer', async () => {
-    await using owned = await ownedServer({ clock: fastClock(60) });
+    await using owned = await ownedServer(accelerated(60));
     const instance = await InstanceOf.create(owned);
     await instance.start();
     await using stream = await instance.attach(0);

@@ -85,7 +85,12 @@ function describeEntry(path: string): string {
   return entry.isFile() ? `file ${mode} ${readFileSync(path, 'base64')}` : `other ${mode}`;
 }
 
-/** The processes that have this text in their command line. */
+/** A command that sleeps for hours and that nobody else on this machine runs; `index` tells those of one file apart. */
+export function longSleep(index: number): string {
+  return `sleep ${String(100_000 + process.pid)}.${String(index)}`;
+}
+
+/** The processes that have this text in their command line, whoever on this machine has started them. */
 export function running(text: string): number[] {
   return listProcesses().flatMap(({ pid, commandLine }) => (commandLine.includes(text) ? [pid] : []));
 }

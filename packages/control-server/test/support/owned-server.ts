@@ -4,7 +4,7 @@ import { script, scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { testHome, until, type TestHome } from '@holdfast/testbeds';
 import { z } from 'zod';
 import { startControlServer, type ControlServer, type ControlServerOptions } from '../../src/index.ts';
-import { ManualClock } from './manual-clock.ts';
+import { ManualClock, fastClock } from './manual-clock.ts';
 
 export type Steps = Parameters<typeof script>;
 type Delivered = {
@@ -24,6 +24,21 @@ export interface OwnedServer extends AsyncDisposable {
   readonly client: ControlClient;
   /** A client without a credential. */
   readonly stranger: ControlClient;
+}
+
+/**
+ * Options for a server on which time passes `factor` times as fast. Agents start no faster for that, so what limits their start,
+ * and the owner who waits for it, is as many times as long.
+ */
+export function accelerated(
+  factor: number,
+): Required<Pick<ControlServerOptions, 'clock' | 'startBudgets' | 'settings'>> {
+  const startMs = 300_000 * factor;
+  return {
+    clock: fastClock(factor),
+    startBudgets: { initializeMs: startMs, sessionMs: startMs },
+    settings: { ...SETTINGS, unownedPeriodMs: startMs, idleTimeoutMs: 0 },
+  };
 }
 
 export const SETTINGS = { unownedPeriodMs: 600_000, detachedEventLimit: 100, idleTimeoutMs: 3_600_000 };

@@ -4,7 +4,7 @@ import { thisMachine } from '../src/machine.ts';
 
 const { PATH = '' } = process.env;
 const surroundings = { environment: { PATH, COLOUR: 'green' }, signal: new AbortController().signal };
-const machine = thisMachine({ commandLimitMs: 20_000 });
+const machine = thisMachine({ commandLimitMs: 60_000 });
 
 describe('a command', () => {
   it('has the environment that it is given and no other, and works in no folder of ours', async () => {

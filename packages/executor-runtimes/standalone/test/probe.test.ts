@@ -5,7 +5,7 @@ import { localProcesses, type LocalProcesses } from '../src/local-processes.ts';
 import { identifyProcess, probeProcess } from '../src/probe.ts';
 
 const here = localProcesses(process.platform);
-const MARK = 'instance-5f0c';
+const MARK = `instance-of-${String(process.pid)}`;
 
 let program: StartedProgram;
 

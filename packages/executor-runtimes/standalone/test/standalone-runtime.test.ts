@@ -5,7 +5,7 @@ import { CAPABILITIES, controlServerEnvironment } from '@holdfast/control-protoc
 import type { ControlServerRecord, LaunchRequest } from '@holdfast/executor-contract';
 import { createFileSecretStore, type ControlServerRecords } from '@holdfast/recovery';
 import { script, scriptedAgentCommand } from '@holdfast/scripted-agent';
-import { freePort, processIsAlive, testHome, until, waitForExit, type TestHome } from '@holdfast/testbeds';
+import { processIsAlive, testHome, until, waitForExit, type TestHome } from '@holdfast/testbeds';
 import { backend, fileRecords, type Backend } from './fixtures/installation.ts';
 import { environmentOf, serverOf, serversOf } from './fixtures/server-process.ts';
 
@@ -58,12 +58,13 @@ async function impostor(serverId: string): Promise<AsyncDisposable & { endpoint:
     asked.push(`${String(incoming.method)} ${String(incoming.url)}`);
     response.end(JSON.stringify({ serverId, capabilities: [...CAPABILITIES], unownedPeriodMs: 600_000 }));
   });
-  const port = await freePort();
   await new Promise<void>((resolve) => {
-    server.listen(port, '127.0.0.1', resolve);
+    server.listen(0, '127.0.0.1', resolve);
   });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The impostor has no port.');
   return {
-    endpoint: `http://127.0.0.1:${String(port)}`,
+    endpoint: `http://127.0.0.1:${String(address.port)}`,
     asked,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

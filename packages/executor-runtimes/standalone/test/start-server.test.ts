@@ -54,13 +54,15 @@ describe('startServer', () => {
   it('gives up a server that does not listen in time, and ends it', async () => {
     await expect(
       startServer({
-        ...instead('console.error("thinking"); setInterval(() => {}, 1000)'),
-        readyTimeoutMs: 1000,
+        ...instead(''),
+        // A shell is there long before that.
+        command: ['sh', '-c', 'echo thinking >&2; while sleep 0.2; do :; done'],
+        readyTimeoutMs: 3000,
       }),
     ).rejects.toMatchObject({
       exitCode: null,
       stderr: 'thinking\n',
-      message: expect.stringContaining('within 1000 ms'),
+      message: expect.stringContaining('within 3000 ms'),
     });
     expect(running()).toBe(0);
   });

@@ -2,7 +2,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Identity } from '@holdfast/control-protocol';
 import { ControlClient, type InputOf } from '@holdfast/control-protocol/client';
 import type { ControlServerRecord, FreshServer, RefusalReason } from '@holdfast/executor-contract';
-import { SCOPE, dialRecorded, installation, never, type Installation } from '../fixtures/backend.ts';
+import {
+  SCOPE,
+  SHORT_READS,
+  dialRecorded,
+  installation,
+  never,
+  type Installation,
+} from '../fixtures/backend.ts';
 import { MISCONDUCT, hostile, type Conduct, type Hostile } from '../fixtures/hostile.ts';
 import { manualClock } from '../fixtures/manual-clock.ts';
 import { serverHere, type ServerHere } from '../fixtures/server-here.ts';
@@ -46,7 +53,7 @@ function realServer(as: { readonly credential?: string } = {}): ControlClient {
 /** A backend starts while this process has the recorded port. */
 async function startBackend({ endpoint }: Hostile): Promise<SurvivorRuntime> {
   await place.records.write({ ...place.records.get(SCOPE), endpoint });
-  return survivorRuntime(place.backend(), dialRecorded, { startFresh });
+  return survivorRuntime(place.backend({ settings: SHORT_READS }), dialRecorded, { startFresh });
 }
 
 /** It asked for nothing but this, showed nothing, started its own server, and kept what belongs to the other one. */

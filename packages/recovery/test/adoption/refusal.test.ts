@@ -2,7 +2,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CAPABILITIES } from '@holdfast/control-protocol';
 import type { ControlServerRecord } from '@holdfast/executor-contract';
 import { freePort, garbageServer, hungServer } from '@holdfast/testbeds';
-import { SCOPE, dialRecorded, installation, never, type Installation } from '../fixtures/backend.ts';
+import {
+  SCOPE,
+  SHORT_READS,
+  dialRecorded,
+  installation,
+  never,
+  type Installation,
+} from '../fixtures/backend.ts';
 import { impostor } from '../fixtures/impostor.ts';
 
 const SERVER_ID = 'server-on-record';
@@ -33,7 +40,7 @@ async function onRecord(endpoint: string, given: Partial<ControlServerRecord> = 
 }
 
 async function adopt(): Promise<unknown> {
-  return await place.backend().adopt(SCOPE, dialRecorded, never);
+  return await place.backend({ settings: SHORT_READS }).adopt(SCOPE, dialRecorded, never);
 }
 
 describe('what is not adopted', () => {

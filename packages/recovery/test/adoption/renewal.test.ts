@@ -9,7 +9,7 @@ import { systemClock } from '../../src/index.ts';
 import { manualClock, type ManualClock } from '../fixtures/manual-clock.ts';
 
 const PERIOD_MS = 60_000;
-const settings = { recoveryReadTimeoutMs: 2000, recoveryReadRetries: 0 };
+const settings = { recoveryReadTimeoutMs: 60_000, recoveryReadRetries: 0 };
 
 /** A peer that answers claims the way a test says; undefined leaves them unanswered. */
 let answer: ErrorCode | 'ok' | undefined;
@@ -49,7 +49,7 @@ beforeEach(async () => {
   const endpoint = `http://127.0.0.1:${String(address.port)}`;
   renewal = startRenewal({
     client: new DrivingClient(
-      { endpoint, route: 'direct', timeoutMs: 2000 },
+      { endpoint, route: 'direct', timeoutMs: 60_000 },
       {
         onLoss: (loss) => {
           lost.push(loss);

@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
-import { freePort, hungServer } from '@holdfast/testbeds';
+import { hungServer } from '@holdfast/testbeds';
 import { stillListens } from '../../src/adoption/still-listens.ts';
 
-const WITHIN_MS = 1000;
+const WITHIN_MS = 60_000;
 
 describe('whether somebody listens', () => {
   it('is told by the connection alone, and sends nothing', async () => {
@@ -15,10 +15,12 @@ describe('whether somebody listens', () => {
         closed.resolve();
       });
     });
-    const port = await freePort();
     await new Promise<void>((resolve) => {
-      listener.listen(port, '127.0.0.1', resolve);
+      listener.listen(0, '127.0.0.1', resolve);
     });
+    const address = listener.address();
+    if (address === null || typeof address === 'string') throw new Error('the listener has no port');
+    const { port } = address;
     expect(await stillListens(`http://127.0.0.1:${String(port)}`, WITHIN_MS)).toBe(true);
     await closed.promise;
     expect(received).toBe(0);
@@ -34,6 +36,6 @@ describe('whether somebody listens', () => {
   });
 
   it('is a doubt, and counts as yes, where the address leads nowhere', async () => {
-    expect(await stillListens('http://nowhere.invalid:4321', WITHIN_MS)).toBe(true);
+    expect(await stillListens('http://nowhere.invalid:4321', 1000)).toBe(true);
   });
 });

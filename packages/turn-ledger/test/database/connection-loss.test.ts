@@ -193,7 +193,7 @@ const APPLY = {
   it('with its server, which crashes and comes back: each turn ends once, and nothing acknowledged is lost [SURVIVAL-004.6]', async () => {
     await using ledger = await openLedger({
       url: await database.fresh(),
-      postgres: { connectTimeoutMs: 2_000 },
+      postgres: { connectTimeoutMs: 20_000 },
     });
     await recordLiveSession(ledger, 's');
     let acknowledged = 0;
@@ -206,7 +206,7 @@ const APPLY = {
             await ledger.events.append('s', numbered(seq, said(String(seq))));
             return true;
           },
-          { reason: 'an event to be stored', withinMs: 60_000 },
+          { reason: 'an event to be stored', withinMs: 200_000 },
         );
         acknowledged = seq;
       }
@@ -214,7 +214,7 @@ const APPLY = {
     await applyManyWhile(ledger, async () => {
       for (let crash = 0; crash < 3; crash += 1) {
         const before = acknowledged;
-        await until(() => acknowledged > before + 3, { reason: 'work to go on', withinMs: 60_000 });
+        await until(() => acknowledged > before + 3, { reason: 'work to go on', withinMs: 200_000 });
         await database.server.crash();
         await database.server.restart();
       }

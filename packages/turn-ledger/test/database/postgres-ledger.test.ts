@@ -311,7 +311,8 @@ const APPLY = {
 
     it('waits so long for a connection of its pool, and says so', async () => {
       const url = await database.fresh();
-      await using ledger = await openWithTurn(url, { postgres: { poolSize: 1, connectTimeoutMs: 300 } });
+      // Its first connection has to be made within that as well.
+      await using ledger = await openWithTurn(url, { postgres: { poolSize: 1, connectTimeoutMs: 4000 } });
       const other = await connected(url);
       await other.query('begin; lock table turns');
       const waiting = ledger.outcomes.apply(APPLY);
@@ -326,10 +327,11 @@ const APPLY = {
 
     it('begins again when it was in a deadlock', async () => {
       const url = await database.fresh();
-      await using ledger = await openWithTurn(url);
+      // The ledger looks for a deadlock once, so long after it has begun to wait: there must be one by then.
+      await using ledger = await openWithTurn(`${url}${encodeURIComponent(' -c deadlock_timeout=5s')}`);
       const other = await connected(url);
-      // The other waits longer before it looks for a deadlock, so the ledger is the one that has to give way.
-      await other.query(`set deadlock_timeout = '1min'; begin; update sessions set updated_at = updated_at`);
+      // The other waits longer before it looks, so the ledger is the one that has to give way.
+      await other.query(`set deadlock_timeout = '10min'; begin; update sessions set updated_at = updated_at`);
       const applying = ledger.outcomes.apply(APPLY);
       await waitingForLocks(1);
       const locking = other.query('update turns set created_at = created_at');
