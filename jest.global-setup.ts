@@ -32,4 +32,6 @@ export default function prepareRun({ outputFile }: { readonly outputFile?: strin
   for (const name of Object.keys(process.env)) {
     if (OF_THE_MACHINE.some((pattern) => pattern.test(name))) delete process.env[name];
   }
+  // This process may have been told of a proxy when it started; whom it reaches without one, it looks up each time.
+  process.env['NO_PROXY'] = '127.0.0.1,localhost,::1';
 }

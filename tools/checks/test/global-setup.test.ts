@@ -19,7 +19,6 @@ describe('a run of tests', () => {
     'NODE_DEBUG',
     'HTTP_PROXY',
     'https_proxy',
-    'NO_PROXY',
     'npm_config_registry',
     'NPM_CONFIG_CACHE',
     'FORCE_COLOR',
@@ -32,6 +31,13 @@ describe('a run of tests', () => {
     process.env[name] = 'of the machine';
     prepareRun({});
     expect(process.env[name]).toBeUndefined();
+  });
+
+  it('reaches this machine without a proxy', () => {
+    process.env['no_proxy'] = 'somewhere.else';
+    prepareRun({});
+    expect(process.env).toMatchObject({ NO_PROXY: '127.0.0.1,localhost,::1' });
+    expect(process.env['no_proxy']).toBeUndefined();
   });
 
   it.each(['PATH', 'NODE_OPTIONS', 'HOLDFAST_REQUIRE', 'npm_execpath', 'PGP_KEY', 'TZ'])(
