@@ -26,7 +26,9 @@ describe('a command', () => {
   });
 
   it('that does not exist is a result', async () => {
-    const result = await machine.run(['no-such-program'], surroundings);
+    // Of a folder in the PATH that may not be looked into it is not known whether it has one.
+    const environment = { PATH: '/usr/bin:/bin' };
+    const result = await machine.run(['no-such-program'], { ...surroundings, environment });
     expect(result).toEqual({ succeeded: false, stdout: '', complaint: 'spawn no-such-program ENOENT' });
   });
 
