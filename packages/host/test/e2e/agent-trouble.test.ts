@@ -4,7 +4,7 @@ import { processIsAlive, testHome, until, waitForExit } from '@holdfast/testbeds
 import { Backend, chunkTexts } from '../fixtures/backend-driver.ts';
 import { agentsIn } from '../fixtures/situations.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 
 describe('an agent that crashes in mid-turn', () => {
   it(

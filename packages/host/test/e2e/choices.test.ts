@@ -5,7 +5,7 @@ import { testHome, until, waitForExit } from '@holdfast/testbeds';
 import type { ProgramAgentOptions } from '../../src/index.ts';
 import { Backend, chunkTexts } from '../fixtures/backend-driver.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 
 const agents = (behaviour: StartBehaviour, options: Partial<ProgramAgentOptions> = {}) => ({
   agents: {

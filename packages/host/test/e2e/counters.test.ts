@@ -12,7 +12,7 @@ import { testHome, waitForExit, type TestHome } from '@holdfast/testbeds';
 import { Backend } from '../fixtures/backend-driver.ts';
 import { changeSecret, leaveSurvivor } from '../fixtures/survivor.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 const CANARY = 'hush-7c2e';
 
 describe('the counters of a recovery', () => {

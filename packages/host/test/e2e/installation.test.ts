@@ -6,7 +6,7 @@ import { testHome } from '@holdfast/testbeds';
 import { openLedger } from '@holdfast/turn-ledger';
 import { Backend, chunkTexts } from '../fixtures/backend-driver.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 
 describe('what the installation keeps', () => {
   it(

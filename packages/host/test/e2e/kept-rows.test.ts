@@ -13,7 +13,7 @@ import { Backend } from '../fixtures/backend-driver.ts';
 import { agentsIn, serverOf } from '../fixtures/situations.ts';
 import { changeSecret, leaveSurvivor } from '../fixtures/survivor.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 const ENDS = { withinMs: 60_000 };
 
 describe('a row whose control server was not adopted', () => {

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { Backend } from '../fixtures/backend-driver.ts';
 import { touch } from '../fixtures/situations.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 const describeWithPostgres = requirement('postgres') ? describe : describe.skip;
 
 describeWithPostgres('hosts of two homes that share a lock', () => {

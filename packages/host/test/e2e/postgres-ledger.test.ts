@@ -14,7 +14,7 @@ import { Client } from 'pg';
 import { Backend, chunkTexts, numberedChunks } from '../fixtures/backend-driver.ts';
 import { agentsIn, killedInMidTurn, serverOf, touch } from '../fixtures/situations.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 const describeWithPostgres = requirement('postgres') ? describe : describe.skip;
 
 describeWithPostgres('a host whose ledger is in PostgreSQL', () => {

@@ -6,7 +6,7 @@ import { cancelTurn } from '../../src/sessions/cancel-turn.ts';
 import { OpenHost } from '../fixtures/open-host.ts';
 import { touch } from '../fixtures/situations.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 const WITHIN = { withinMs: 60_000 };
 const SILENT = script({ step: 'silence' });
 const STUBBORN = script({ step: 'ignoreCancel' }, { step: 'silence' });

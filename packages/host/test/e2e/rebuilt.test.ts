@@ -6,7 +6,7 @@ import { createSession, hostHere, sessionOf, type HostHere } from '../fixtures/h
 import { agentsIn, serverOf, touch } from '../fixtures/situations.ts';
 import { proxyToServerOf, tunnelled } from '../fixtures/tunnelled.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 
 function outcomes({ host }: HostHere): unknown {
   return Object.fromEntries(host.recovery.rows.map(({ row, outcome }) => [row.sessionId, outcome]));

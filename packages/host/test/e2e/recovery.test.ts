@@ -4,7 +4,7 @@ import { testHome, waitForExit } from '@holdfast/testbeds';
 import { Backend } from '../fixtures/backend-driver.ts';
 import { agentsIn, killedInMidTurn, touch } from '../fixtures/situations.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 
 describe('launches while recovery runs', () => {
   it(

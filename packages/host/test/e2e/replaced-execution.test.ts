@@ -6,7 +6,7 @@ import { settleLostAgent } from '../../src/sessions/settle.ts';
 import { OpenHost } from '../fixtures/open-host.ts';
 import { touch } from '../fixtures/situations.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 const WITHIN = { withinMs: 60_000 };
 
 /** A prompt that runs until the file is there. */

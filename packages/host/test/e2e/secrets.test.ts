@@ -12,7 +12,7 @@ import {
 import { Backend } from '../fixtures/backend-driver.ts';
 import { survivorOf } from '../fixtures/survivor.ts';
 
-const LONG_MS = 180_000;
+const LONG_MS = 300_000;
 
 const ENVIRONMENT = 'canary-in-an-environment-5d1f';
 const MCP = 'canary-of-an-mcp-server-77ac';

@@ -5,7 +5,7 @@ import type { SessionState, TaskRecord } from '@holdfast/turn-ledger';
 import { Backend } from '../fixtures/backend-driver.ts';
 import { agentsIn } from '../fixtures/situations.ts';
 
-const LONG_MS = 180_000;
+const LONG_MS = 300_000;
 
 /** What the ledger says about a session, and what is true of its agent. */
 interface Truth {

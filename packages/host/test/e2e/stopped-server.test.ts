@@ -5,7 +5,7 @@ import { processIsAlive, testHome, waitForExit, type TestHome } from '@holdfast/
 import { Backend } from '../fixtures/backend-driver.ts';
 import { anotherServer, type OtherServer } from '../fixtures/another-server.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 
 describe('a control server that is stopped with its agents', () => {
   it(

@@ -6,7 +6,7 @@ import { Backend } from '../fixtures/backend-driver.ts';
 import { agentsIn } from '../fixtures/situations.ts';
 import { changeSecret, leaveSurvivor } from '../fixtures/survivor.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 const ENDS = { withinMs: 60_000 };
 
 describe('a survivor that is found with survival switched off', () => {

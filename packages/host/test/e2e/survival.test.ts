@@ -5,7 +5,7 @@ import { processIsAlive, processStartTime, testHome, until, waitForExit } from '
 import { Backend, chunkTexts, numberedChunks } from '../fixtures/backend-driver.ts';
 import { agentsIn, killedInMidTurn, touch } from '../fixtures/situations.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 
 describe('a backend that ends in mid-turn', () => {
   it(

@@ -5,7 +5,7 @@ import { openLedger, type ExecutionRecord, type SessionRecord, type TurnRecord }
 import { Backend } from '../fixtures/backend-driver.ts';
 import { takeOver, touch } from '../fixtures/situations.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 
 describe('a backend whose control server another one has adopted', () => {
   it(

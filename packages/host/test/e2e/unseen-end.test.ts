@@ -5,7 +5,7 @@ import { testHome, until } from '@holdfast/testbeds';
 import { Backend, chunkTexts } from '../fixtures/backend-driver.ts';
 import { endedUnseen, touch } from '../fixtures/situations.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 
 describe('a turn that ends while no backend is there', () => {
   it(

@@ -6,7 +6,7 @@ import { Backend } from '../fixtures/backend-driver.ts';
 import { changeSecret } from '../fixtures/survivor.ts';
 import { gitRepository, type Repository } from '../fixtures/tree.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 
 describe('a worktree', () => {
   it(

@@ -5,7 +5,7 @@ import type { AgentPlace } from '../agent-place.ts';
 import { executionKey, removeThere } from '../npm-cache.ts';
 import { Scene } from '../scene.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 const SPEC = `${AGENT}@2.0.0`;
 const TREE = `_npx/${executionKey(SPEC)}`;
 

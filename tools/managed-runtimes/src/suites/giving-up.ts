@@ -7,7 +7,7 @@ import type { AgentPlace } from '../agent-place.ts';
 import { executionKey, filesBelow } from '../npm-cache.ts';
 import { Scene, promptOnce } from '../scene.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 const TREE = `_npx/${executionKey(`${AGENT}@1.1.0`)}/`;
 
 type Way = 'stop' | 'cancel' | 'close' | 'signal';

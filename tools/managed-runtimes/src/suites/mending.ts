@@ -6,7 +6,7 @@ import type { AgentPlace } from '../agent-place.ts';
 import { executionKey, filesBelow, writeThere } from '../npm-cache.ts';
 import { AGENT_ARGS, Scene, promptOnce } from '../scene.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 const SPEC = `${AGENT}@1.1.0`;
 const TREE = `_npx/${executionKey(SPEC)}`;
 

@@ -6,7 +6,7 @@ import type { AgentPlace } from '../agent-place.ts';
 import { filesBelow } from '../npm-cache.ts';
 import { Scene, promptOnce } from '../scene.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 const RETRIED = ['startAgent', 'stopAgent', 'repairRuntime', 'startAgent'];
 
 /** The error that a launch ends with. */

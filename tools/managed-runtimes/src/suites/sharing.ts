@@ -5,7 +5,7 @@ import type { AgentPlace } from '../agent-place.ts';
 import { copyThere, executionKey, removeThere } from '../npm-cache.ts';
 import { Scene, promptOnce } from '../scene.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 const TREE = `_npx/${executionKey(`${AGENT}@1.1.0`)}`;
 
 async function pidOf(host: Host, sessionId: string): Promise<number | null | undefined> {
