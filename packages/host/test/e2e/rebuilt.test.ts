@@ -274,7 +274,7 @@ describe('a turn status that cannot be read', () => {
     'costs that session its instance, not another one its own; with none retained an active turn is running [SURVIVAL-004.5, SURVIVAL-002.11]',
     async () => {
       await using home = await testHome('unread');
-      const settings = { recoveryReadTimeoutMs: 4000, recoveryReadRetries: 1 };
+      const settings = { recoveryReadTimeoutMs: 3000, recoveryReadRetries: 1 };
       await using first = await hostHere(home, { settings });
       const turns = new Map<string, string>();
       const pids = new Map<string, number>();
@@ -357,7 +357,7 @@ describe('a host whose recovery reaches its deadline', () => {
     'is there at once; sessions whose stop is under way refuse launches until it is known how that ends [SURVIVAL-003.7, SURVIVAL-002.8, SURVIVAL-002.16]',
     async () => {
       await using home = await testHome('deadline');
-      const settings = { recoveryDeadlineMs: 10_000, recoveryReadTimeoutMs: 5000, recoveryReadRetries: 0 };
+      const settings = { recoveryDeadlineMs: 15_000, recoveryReadTimeoutMs: 3000, recoveryReadRetries: 0 };
       await using first = await hostHere(home);
       const pids: number[] = [];
       for (const sessionId of ['stoppable', 'unstoppable']) {
