@@ -150,6 +150,8 @@ function serverCommand(
     unix_socket_directories: socketFolder,
     max_connections: '50',
     shared_buffers: '16MB',
+    // In the cluster's folder, where it goes with it: a server that is killed leaves it in the system's memory for good.
+    dynamic_shared_memory_type: 'mmap',
     // The cluster ends with the test.
     fsync: 'off',
     full_page_writes: 'off',
