@@ -70,8 +70,12 @@ function installTarballs(): Outcome {
   );
   const files = readdirSync(tarballs).map((file) => join(tarballs, file));
   const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...files];
-  const offline = run('npm', [...args, '--offline'], project);
-  return offline.ok ? offline : run('npm', [...args, '--prefer-offline'], project);
+  const install = (how: string): Outcome => run('npm', [...args, how], project);
+  const offline = install('--offline');
+  if (offline.ok) return offline;
+  const online = install('--prefer-offline');
+  // A registry that stumbles gets a second chance.
+  return online.ok ? online : install('--prefer-offline');
 }
 
 function checkFiles(): string[] {
