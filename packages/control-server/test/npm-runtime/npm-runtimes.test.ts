@@ -9,9 +9,6 @@ import { insteadOfNpm, longSleep, running } from '../support/npm-world.ts';
 
 const SLEEP = longSleep(3);
 
-// Other tests of the machine may look for processes at the same time.
-const SLEEP = `sleep ${String(400_000 + process.pid)}`;
-
 it('holds back the starts of a package while its copy is removed, and those alone', async () => {
   await using home = await testHome('npm-runtimes');
   const runtimes = new NpmRuntimes({
