@@ -62,7 +62,7 @@ it('is what it takes for npx to run what its arguments say', async () => {
     await runProgram(['npx', '--yes', preference, `agent@${number}`], {
       cwd: directory,
       env: withPreference(withoutOtherCommands(environment), preference),
-      timeoutMs: 50_000,
+      timeoutMs: 60_000,
     });
   expect(await run('1.0.0', '--prefer-offline')).toMatchObject({ exitCode: 0, stdout: 'agent 1.0.0\n' });
   registry.publish(version('1.1.0'));

@@ -75,7 +75,7 @@ async function plant(cache: string): Promise<string> {
 
 /** Whether this user may have mounts of its own. */
 const canMount = await runProgram(['unshare', '--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/tmp'], {
-  timeoutMs: 10_000,
+  timeoutMs: 60_000,
 }).then(
   ({ exitCode }) => exitCode === 0,
   () => false,
@@ -87,7 +87,7 @@ async function removeWithMounts(cache: string, mounts: string): Promise<string> 
   const removal = [process.execPath, '--conditions=@holdfast/source', program, cache, KEY];
   const { stdout } = await runProgram(
     ['unshare', '--mount', 'sh', '-ec', `${mounts}\n"$0" "$@"`, ...removal],
-    { cwd: cache, timeoutMs: 20_000 },
+    { cwd: cache, timeoutMs: 60_000 },
   );
   return stdout;
 }
