@@ -5,7 +5,7 @@ import { askNpmForCache } from '../../src/npm-runtime/ask-for-cache.ts';
 import { checkCacheRoot } from '../../src/npm-runtime/cache-root.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { fastClock } from '../support/manual-clock.ts';
-import { running } from '../support/npm-world.ts';
+import { longSleep, running } from '../support/npm-world.ts';
 
 const PATH = process.env['PATH'] ?? '';
 const refused = expect.objectContaining({ code: 'unsafe_cache_root' });
@@ -112,8 +112,7 @@ describe('where npm says its cache is', () => {
   });
 });
 
-// Nobody else sleeps as long as this.
-const SLEEP = `sleep ${String(100_000 + process.pid)}`;
+const SLEEP = longSleep(2);
 const sleepers = (): number => running(SLEEP).length;
 
 describe('a cache that things may be removed from', () => {

@@ -10,6 +10,7 @@ import {
   AGENT,
   agentPackage,
   insteadOfNpm,
+  longSleep,
   npmStart,
   npmWorld,
   running,
@@ -28,7 +29,7 @@ async function repair({ client, instanceId }: InstanceOf, packageSpec = specOf('
 
 // Other tests of the machine may look for processes at the same time.
 const OWN_VERSION = `1.0.${String(process.pid)}`;
-const SLEEP = `sleep ${String(300_000 + process.pid)}`;
+const SLEEP = longSleep(1);
 const TALKER = `late-talker-${String(process.pid)}`;
 
 /** Where the agent was started and with what, as its program found it. */
