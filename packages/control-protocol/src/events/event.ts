@@ -56,6 +56,7 @@ export const InstanceEvent = z.discriminatedUnion('type', [
     serverName: z.string(),
     transport: z.enum(['stdio', 'http', 'sse']),
   }),
+  /** What showed that an agent uses an MCP server. ACP has no word for that; the control server of this version tells of none. */
   z.object({ type: z.literal('mcp_attachment_evidence'), serverName: z.string(), evidence: z.string() }),
 ]);
 export type InstanceEvent = z.infer<typeof InstanceEvent>;

@@ -81,6 +81,7 @@ export class EventStreams {
     }
     const credential = bearerOf(request.headers);
     parts.ownership.authorize('driver', credential);
+    parts.ownership.refuseWhenClosing();
     const { instanceId } = parsePlaces(OPERATIONS.getInstance.params, places);
     const instance = parts.instances.get(instanceId);
     return { instance, after: readAfter(search, instance.journal.nextSeq), credential };

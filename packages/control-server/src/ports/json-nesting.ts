@@ -10,9 +10,14 @@ export function isNestedTooDeeply(text: string, value: unknown): boolean {
   let level: readonly object[] = [value].filter(isNested);
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth === MAX_NESTING) return true;
-    level = level.flatMap((outer): unknown[] => Object.values(outer)).filter(isNested);
+    level = level.flatMap(nestedIn);
   }
   return false;
+}
+
+function nestedIn(outer: object): readonly object[] {
+  const values: readonly unknown[] = Array.isArray(outer) ? outer : Object.values(outer);
+  return values.filter(isNested);
 }
 
 function isNested(value: unknown): value is object {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { scriptedAgentCommand } from '@holdfast/scripted-agent';
+import { STREAM_CLOSE } from '@holdfast/control-protocol';
+import { scriptedAgentCommand, startBehaviour } from '@holdfast/scripted-agent';
 import { processIsAlive, until, waitForExit } from '@holdfast/testbeds';
-import { fastClock } from '../support/manual-clock.ts';
+import { ManualClock, fastClock } from '../support/manual-clock.ts';
 import {
   InstanceOf,
   SETTINGS,
@@ -104,6 +105,19 @@ describe('stopping', () => {
     expect(await owned.server.ended).toEqual({ why: 'shutdown' });
     expect([...pids, agentPid].filter((pid) => processIsAlive(pid))).toEqual([]);
     await owned[Symbol.asyncDispose]();
+  });
+
+  it('takes no stream any more once it is decided', async () => {
+    // On this clock the agent has its grace until the test is over.
+    await using owned = await ownedServer({ clock: new ManualClock() });
+    const environment = startBehaviour({ ignoreSigterm: true, ignoreStdinEnd: true });
+    const instance = await InstanceOf.create(owned, { environment });
+    await instance.start();
+    await using stream = await instance.attach(0);
+    await owned.client.call('shutdown', {});
+    expect((await stream.ended).code).toBe(STREAM_CLOSE.serverStopping);
+    await expect(instance.attach(0)).rejects.toMatchObject({ code: 'shutting_down' });
+    expect((await instance.describe()).status).toBe('stopping');
   });
 
   it('answers a stop of the agent although its output waits for room, and keeps that output', async () => {
