@@ -7,17 +7,17 @@ const SHORTEST = 2 * MAX_NESTING;
 /** Whether the value of a JSON text is nested deeper than {@link MAX_NESTING} levels of arrays and objects. */
 export function isNestedTooDeeply(text: string, value: unknown): boolean {
   if (text.length <= SHORTEST) return false;
-  let level: readonly object[] = [value].filter(isNested);
+  let level = [value].filter(isNested);
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth === MAX_NESTING) return true;
-    level = level.flatMap(nestedIn);
+    const next: object[] = [];
+    for (const outer of level) {
+      const values: readonly unknown[] = Array.isArray(outer) ? outer : Object.values(outer);
+      for (const inner of values) if (isNested(inner)) next.push(inner);
+    }
+    level = next;
   }
   return false;
-}
-
-function nestedIn(outer: object): readonly object[] {
-  const values: readonly unknown[] = Array.isArray(outer) ? outer : Object.values(outer);
-  return values.filter(isNested);
 }
 
 function isNested(value: unknown): value is object {
