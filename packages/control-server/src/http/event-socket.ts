@@ -137,8 +137,13 @@ export class EventSocket implements InstanceStream {
     if (!this.#isOpen) return;
     this.#missed = 0;
     const ack = isBinary ? undefined : readRequest(data);
-    if (ack === undefined || ack.seq > this.#sentUpTo) this.close('protocolViolation');
-    else this.#instance.journal.acknowledge(ack.seq);
+    if (ack === undefined || ack.seq > this.#sentUpTo) {
+      this.close('protocolViolation');
+      return;
+    }
+    this.#instance.journal.acknowledge(ack.seq);
+    // What was kept before anybody was here may be more than the window.
+    this.onAppended();
   }
 
   readonly #ping = (): void => {

@@ -176,7 +176,10 @@ export class Journal {
     this.#admitWaiters();
   }
 
-  /** The entries after `seq`, as many as fit into `maxBytes`, at least one if there is any. */
+  /**
+   * The entries after `seq`, as many as fit into `maxBytes`, at least one if there is any. Those beyond the window come once enough
+   * before them is acknowledged: with a higher detached limit there may be more than may be in flight.
+   */
   readAfter(seq: number, maxBytes: number): readonly JournalEntry[] {
     const first = this.#entries[0];
     if (first === undefined) return [];
@@ -185,7 +188,7 @@ export class Journal {
     let bytes = 0;
     for (let entry = this.#entries[end]; entry !== undefined; entry = this.#entries[end]) {
       bytes += entry.bytes;
-      if (end > start && bytes > maxBytes) break;
+      if (end === STREAM_WINDOW_EVENTS || (end > start && bytes > maxBytes)) break;
       end += 1;
     }
     return this.#entries.slice(start, end);

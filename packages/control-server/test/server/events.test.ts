@@ -82,6 +82,23 @@ describe('events of an instance', () => {
     expect(rest[0]?.seq).toBe(1001);
   });
 
+  it('has no more than that in flight of what was kept before, whatever its detached limit', async () => {
+    await using owned = await ownedServer({ settings: { ...SETTINGS, detachedEventLimit: 3000 } });
+    const instance = await InstanceOf.create(owned);
+    await instance.start();
+    await instance.prompt(1, { step: 'chunks', count: 2500 }, { step: 'silence' });
+    await instance.untilIt('all of it to be kept', ({ journal }) => journal.nextSeq === 2502);
+    await using stream = await instance.attach(0);
+    expect((await readUntil(stream, ({ seq }) => seq === 1000)).at(-1)?.seq).toBe(1000);
+    stream.acknowledge(1);
+    expect(await readUntil(stream, ({ seq }) => seq > 1000)).toMatchObject([{ seq: 1001 }]);
+    stream.acknowledge(1001);
+    expect((await readUntil(stream, ({ seq }) => seq === 2001)).at(-1)?.seq).toBe(2001);
+    stream.acknowledge(2001);
+    const rest = await readUntil(stream, ({ seq }) => seq === 2501);
+    expect(rest[0]?.seq).toBe(2002);
+  });
+
   it('decides on pausing for each instance by its own stream [SURVIVAL-001.9]', async () => {
     await using owned = await ownedServer({ settings: { ...SETTINGS, detachedEventLimit: 10 } });
     const [detached, attached] = [await InstanceOf.create(owned), await InstanceOf.create(owned)];
