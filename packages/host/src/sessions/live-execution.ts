@@ -62,7 +62,7 @@ export class LiveExecution {
   /** Lets the events flow, from the ledger's cursor on, until {@link LiveExecution.release} or the instance's end. */
   attach(): void {
     const { executionId, instanceId } = this.execution;
-    const { ledger, patience, events } = this.#services;
+    const { ledger, patience, events, closed } = this.#services;
     const signal = AbortSignal.any([this.#stop.signal, this.server.lost]);
     this.#pump = pumpEvents(
       {
@@ -83,6 +83,8 @@ export class LiveExecution {
         else if (this.server.lost.aborted) await this.#ended('superseded');
       })
       .catch((error: unknown) => {
+        // The next host says the rest.
+        if (closed.aborted) return;
         events.publish({ name: 'host.error', what: `the end of execution ${executionId}`, error });
       });
   }
