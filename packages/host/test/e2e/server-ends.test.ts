@@ -97,7 +97,10 @@ describe('a control server whose end nobody has noticed', () => {
       const session = await host.create('one');
       const live = host.services.live.get('one');
       if (live === undefined) throw new Error('the session is not live');
-      // Nothing tells of the end but the prompt itself.
+      // Its events flow, so that nothing tells of the end but the prompt itself.
+      await (
+        await session.prompt('first')
+      ).outcome;
       const { promise: noticed, resolve: notice } = Promise.withResolvers<void>();
       jest.spyOn(live, 'settleRetained').mockReturnValue(noticed);
       await killServer(home.path('home'));
@@ -109,6 +112,7 @@ describe('a control server whose end nobody has noticed', () => {
       notice();
       expect(await (await prompting).outcome).toMatchObject({ kind: 'completed' });
       expect(await host.ledger.turns.list('one')).toMatchObject([
+        { state: 'completed' },
         { state: 'failed', dispatchError: { code: 'no_answer' } },
         { state: 'completed' },
       ]);
