@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { killGroup, spawnProgram, type ProgramOptions } from './spawn-program.ts';
 import { until } from './until.ts';
@@ -26,10 +25,7 @@ export interface ProgramExit {
 export interface StartedProgram extends AsyncDisposable {
   /** Also the id of its process group. */
   readonly pid: number;
-  /**
-   * Settles when the program itself has ended and what it wrote has been read; not later than that where others hold its output
-   * open. Never rejects.
-   */
+  /** Settles when the program itself has ended; others may still hold its output open. Never rejects. */
   readonly exited: Promise<ProgramExit>;
   /** The whole lines it has written so far; of `stdout` unless told. */
   lines(from?: OutputName): readonly string[];
@@ -52,7 +48,7 @@ interface Output {
   ended: boolean;
 }
 
-// A program that has ended leaves its last lines in its pipes; whoever else holds them may never let go.
+// Whoever else holds the output of a program may never let go.
 const LAST_LINES_MS = 1000;
 
 /** Starts a program that goes on running. Throws the error of the system when it cannot be started. */
@@ -61,8 +57,11 @@ export async function startProgram(
   options: ProgramOptions = {},
 ): Promise<StartedProgram> {
   const child = await spawnProgram(command, options);
+  const { promise: exited, resolve } = Promise.withResolvers<ProgramExit>();
+  child.once('exit', (exitCode, signal) => {
+    resolve({ exitCode, signal });
+  });
   const outputs = { stdout: collect(child.stdout), stderr: collect(child.stderr) };
-  const exited = exitOf(child, Object.values(outputs));
   return {
     pid: child.pid,
     exited,
@@ -84,21 +83,6 @@ export async function startProgram(
       child.stderr.destroy();
     },
   };
-}
-
-async function exitOf(child: ChildProcess, outputs: readonly Output[]): Promise<ProgramExit> {
-  const exit = await new Promise<ProgramExit>((resolve) => {
-    child.once('exit', (exitCode, signal) => {
-      resolve({ exitCode, signal });
-    });
-  });
-  await untilEnded(outputs);
-  return exit;
-}
-
-async function untilEnded(outputs: readonly Output[]): Promise<void> {
-  const looks = { reason: 'the output to end', withinMs: LAST_LINES_MS, everyMs: 5 };
-  await until(() => outputs.every(({ ended }) => ended), looks).catch(() => undefined);
 }
 
 function collect(stream: NodeJS.ReadableStream): Output {
@@ -140,7 +124,10 @@ async function nextLine(
   });
   if (found.line === undefined) {
     // What it said at last on the other output may still be on its way.
-    await untilEnded([outputs[other]]);
+    await until(() => outputs[other].ended, {
+      reason: 'its other output to end',
+      withinMs: LAST_LINES_MS,
+    }).catch(() => undefined);
     throw withBoth(
       new Error(`${about.program} ended its ${about.from} without a line like ${String(match)}.`),
     );

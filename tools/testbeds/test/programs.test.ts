@@ -84,20 +84,6 @@ describe('startProgram', () => {
     expect(program.lines('stderr')).toEqual(['bye']);
   });
 
-  it('gives all that a program wrote, once it has ended', async () => {
-    const text = 'x'.repeat(60_000);
-    await using program = await startProgram([
-      process.execPath,
-      '-e',
-      `process.stdout.write('first\\n${text}\\n'.repeat(3) + 'last\\n')`,
-    ]);
-    await program.exited;
-    expect(program.lines().map((line) => line.slice(0, 5))).toEqual([
-      ...['first', 'xxxxx', 'first', 'xxxxx', 'first', 'xxxxx'],
-      'last',
-    ]);
-  });
-
   it('says what came instead of a line, at the deadline and at the end of the output', async () => {
     await using program = await startProgram(['/bin/sh', '-c', 'echo hello; echo trouble >&2; cat']);
     await until(() => program.lines().length > 0 && program.lines('stderr').length > 0, {
