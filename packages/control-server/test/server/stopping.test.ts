@@ -137,7 +137,7 @@ describe('stopping', () => {
 
   it('stops an instance that nobody uses for the idle timeout, and not one that is attached', async () => {
     const settings = { ...SETTINGS, unownedPeriodMs: 60_000, idleTimeoutMs: 60_000 };
-    await using owned = await ownedServer({ clock: fastClock(60), settings });
+    await using owned = await ownedServer({ clock: fastClock(20), settings });
     const idle = await InstanceOf.create(owned);
     const attached = await InstanceOf.create(owned);
     await using stream = await attached.attach(0);
