@@ -80,10 +80,13 @@ class Store {
   }
 }
 
-/** Resolves when nothing has come for a while: the window is full, and this reader acknowledges nothing. */
+/**
+ * Resolves when nothing has come for a while after something did: the window is full, and this reader acknowledges nothing. Before
+ * that there may not even be a connection.
+ */
 async function quietFor(socket: WebSocket, ms: number): Promise<void> {
   await new Promise<void>((resolve) => {
-    let timer = setTimeout(resolve, ms);
+    let timer: NodeJS.Timeout | undefined;
     socket.on('message', () => {
       clearTimeout(timer);
       timer = setTimeout(resolve, ms);
