@@ -121,7 +121,7 @@ describe('readers that crash at random while agents flood', () => {
                 await store.live({ messages: 50, stores: 50, acknowledges: true, isReplaced: false });
                 return store.hasEnd;
               },
-              { reason: 'a reader to get the end', withinMs: 60_000 },
+              { reason: 'a reader to get the end', withinMs: 200_000 },
             );
             store.end();
             expect(store.events.map(({ seq }) => seq)).toEqual(
