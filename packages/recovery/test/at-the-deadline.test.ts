@@ -7,9 +7,8 @@ import { plainSessions, ports, profileOf } from './fixtures/ports.ts';
 import { Recovering, liveInstances, outcomesOf } from './fixtures/recovering.ts';
 
 const DEADLINE_MS = 1500;
-const settings = { ...SHORT_READS, recoveryDeadlineMs: DEADLINE_MS };
 /** Nothing that is under way is given up before the test lets it go on. */
-const patient = { ...settings, recoveryReadTimeoutMs: 60_000 };
+const settings = { ...SETTINGS, recoveryReadTimeoutMs: 60_000, recoveryDeadlineMs: DEADLINE_MS };
 /** A deadline before which a busy machine has done what can be done. */
 const LATER_MS = 8000;
 const later = { ...SETTINGS, recoveryDeadlineMs: LATER_MS };
@@ -60,7 +59,7 @@ describe('at the deadline', () => {
     const stop = Promise.withResolvers<void>();
     them.tunnel.treat(`DELETE /instances/${instanceId}`, { holdAnswer: stop.promise });
     const { report, guards, events } = await them.recover([record], {
-      settings: patient,
+      settings,
       ports: ports({ profiles: { resolve: () => new Promise(() => undefined) } }),
     });
     expect(outcomesOf(await report)).toEqual({ s1: { kind: 'deadline' } });
@@ -77,7 +76,7 @@ describe('at the deadline', () => {
     const { record, instanceId, agentPid } = await them.survivor('s1', { row: { agentProfileId: 'slow' } });
     them.tunnel.treat(`DELETE /instances/${instanceId}`, 'hang');
     const { report, guards } = await them.recover([record], {
-      settings,
+      settings: { ...SHORT_READS, recoveryDeadlineMs: DEADLINE_MS },
       ports: ports({ profiles: { resolve: () => new Promise(() => undefined) } }),
     });
     expect(outcomesOf(await report)).toEqual({ s1: { kind: 'deadline' } });
@@ -103,7 +102,7 @@ describe('at the deadline', () => {
     const stop = Promise.withResolvers<void>();
     them.tunnel.treat(`DELETE /instances/${duplicate.instanceId}`, { hold: stop.promise });
     const { report, guards, published, runtime } = await them.recover([winner.record], {
-      settings: patient,
+      settings,
     });
     expect(outcomesOf(await report)).toEqual({ s1: { kind: 'deadline' } });
     expect(guards.admitLaunch('s1')).toMatchObject(RECOVERING);
@@ -163,7 +162,7 @@ describe('at the deadline', () => {
     const answer = Promise.withResolvers<void>();
     them.tunnel.treat('GET /instances', { holdAnswer: answer.promise }, 'once');
     const { report, guards, published } = await them.recover([record], {
-      settings: patient,
+      settings,
     });
     expect(outcomesOf(await report)).toEqual({ s1: { kind: 'deadline' } });
     expect(guards.admitLaunch('s1')).toMatchObject(RECOVERING);
@@ -235,7 +234,7 @@ describe('a backend that wants to stop after the deadline', () => {
     them.tunnel.treat(`DELETE /instances/${duplicate.instanceId}`, { holdAnswer: stop.promise });
     const closing = new AbortController();
     const { report, guards, events } = await them.recover([winner.record], {
-      settings: patient,
+      settings,
       signal: closing.signal,
     });
     await report;

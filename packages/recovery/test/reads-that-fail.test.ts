@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProxyTreatment } from '@holdfast/testbeds';
 import { processIsAlive, until } from '@holdfast/testbeds';
+import { systemClock, type Clock } from '../src/index.ts';
 import { SETTINGS, SHORT_READS } from './fixtures/backend.ts';
 import { plainSessions, ports, profileOf } from './fixtures/ports.ts';
 import { Recovering, liveInstances, outcomesOf, type Survivor } from './fixtures/recovering.ts';
@@ -17,7 +18,13 @@ afterEach(async () => {
 
 const ATTEMPTS = SHORT_READS.recoveryReadRetries + 1;
 const short = { settings: SHORT_READS };
-const SILENCE = `no answer within ${String(SHORT_READS.recoveryReadTimeoutMs)} ms`;
+const SILENCE = `no answer within ${String(SETTINGS.recoveryReadTimeoutMs)} ms`;
+/** The clock by which the host is asked: what never answers is found out soon, while the server has all its time. */
+const impatient: Clock = {
+  ...systemClock,
+  after: (delayMs, action) =>
+    systemClock.after(delayMs === SETTINGS.recoveryReadTimeoutMs ? 300 : delayMs, action),
+};
 const NEVER = new Promise<never>(() => undefined);
 
 /** Everything that can happen to a read. */
@@ -177,7 +184,7 @@ describe('missing, empty and unread', () => {
     const { report, published } = await them.recover(
       [...survivors.values()].map(({ record }) => record),
       {
-        ...short,
+        clock: impatient,
         ports: ports({
           sessions: {
             read: (sessionId) => {
@@ -216,7 +223,7 @@ describe('missing, empty and unread', () => {
     const { report, published } = await them.recover(
       [...survivors.values()].map(({ record }) => record),
       {
-        ...short,
+        clock: impatient,
         ports: ports({
           sessions: plainSessions,
           profiles: {

@@ -53,7 +53,9 @@ function realServer(as: { readonly credential?: string } = {}): ControlClient {
 /** A backend starts while this process has the recorded port. */
 async function startBackend({ endpoint }: Hostile): Promise<SurvivorRuntime> {
   await place.records.write({ ...place.records.get(SCOPE), endpoint });
-  return survivorRuntime(place.backend({ settings: SHORT_READS }), dialRecorded, { startFresh });
+  // The servers of these tests are in this process: what is slow for one is slow for all.
+  const settings = { ...SHORT_READS, recoveryReadTimeoutMs: 2000 };
+  return survivorRuntime(place.backend({ settings }), dialRecorded, { startFresh });
 }
 
 /** It asked for nothing but this, showed nothing, started its own server, and kept what belongs to the other one. */
