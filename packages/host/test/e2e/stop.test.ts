@@ -6,7 +6,7 @@ import { createSession, hostHere, sessionOf } from '../fixtures/hosts.ts';
 import { OpenHost } from '../fixtures/open-host.ts';
 import { agentsIn, touch } from '../fixtures/situations.ts';
 
-const LONG_MS = 120_000;
+const LONG_MS = 300_000;
 const WITHIN = { withinMs: 60_000 };
 const SILENT = script({ step: 'say', text: 'on it' }, { step: 'silence' });
 const STOPPED = { kind: 'cancelled', stopReason: 'agent_stopped' };
