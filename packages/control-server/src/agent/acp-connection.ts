@@ -9,6 +9,7 @@ import {
 } from './acp-message.ts';
 import { RPC_ERROR } from './acp-methods.ts';
 import { LineTooLongError } from './line-reader.ts';
+import { turnTaker } from './take-turns.ts';
 
 /** The agent answered a request with an error. */
 export class AgentRequestError extends Error {
@@ -88,6 +89,7 @@ const UNTAKEN: RpcError = {
 export class AcpConnection {
   readonly #wire: AgentWire;
   readonly #pending = new Map<RpcId, Pending>();
+  readonly #takeTurns = turnTaker();
   #nextId = 0;
   #gone = false;
 
@@ -191,6 +193,7 @@ export class AcpConnection {
     const message = readAgentMessage(line);
     switch (message.kind) {
       case 'notification':
+        // Whoever takes these makes room for others as well: how long that is, is no silence of the agent.
         assertFits(line, message.params);
         await inbox.onNotification(message.method, message.params);
         return;
@@ -198,23 +201,24 @@ export class AcpConnection {
         this.#assertReads();
         assertFits(line, message.params);
         await inbox.onRequest(message.id, message.method, message.params);
-        return;
+        break;
       case 'withdrawal':
         await inbox.onWithdrawal(message.id);
-        return;
+        break;
       case 'answer': {
         const pending = this.#pending.get(message.id);
         this.#pending.delete(message.id);
         if (message.answer.kind === 'result') assertFits(line, message.answer.result);
         if (pending === undefined) inbox.onNoise('unknown_answer', line.length);
         else await pending.onAnswer(message.answer);
-        return;
+        break;
       }
       case 'noise':
         inbox.onNoise(message.noise, line.length);
-        return;
+        break;
       case 'blank':
     }
+    await this.#takeTurns();
   }
 
   #assertReads(): void {

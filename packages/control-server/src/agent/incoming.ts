@@ -13,6 +13,7 @@ import type { AgentSession } from './agent-session.ts';
 import { answerFileRequest, isFileRequest } from './file-requests.ts';
 import { NoiseLog } from './noise-log.ts';
 import { Replay } from './replay.ts';
+import { turnTaker } from './take-turns.ts';
 
 type Answering = Pick<AcpConnection, 'answer' | 'respond' | 'refuseMethod' | 'refuseParams'>;
 
@@ -35,6 +36,7 @@ export class Incoming implements AgentInbox {
   readonly #listener: AgentListener;
   readonly #approval: StartAgent['approval'];
   readonly #noise: NoiseLog;
+  readonly #takeTurns = turnTaker();
   /** The ids of open permission requests by the agent's own ids. */
   readonly #permissions = new Map<AskedId, string>();
   /** How many they are, and how large. */
@@ -58,12 +60,16 @@ export class Incoming implements AgentInbox {
   async onNotification(method: string, params: unknown): Promise<void> {
     const update = isJsonObject(params) ? params['update'] : undefined;
     if (method === FROM_AGENT.update && isJsonObject(update)) {
-      if (this.replay.takes(update)) return;
+      if (this.replay.takes(update)) {
+        await this.#takeTurns();
+        return;
+      }
       for (const event of updateEvents(update)) await this.#listener.publish(event);
       await this.session?.notice(update);
       return;
     }
     this.#noise.note('unknown_notification', method.length);
+    await this.#takeTurns();
   }
 
   async onWithdrawal(id: AskedId): Promise<void> {

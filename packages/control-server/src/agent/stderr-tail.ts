@@ -12,7 +12,7 @@ export class StderrTail {
 
   /** Takes a piece of text, wherever it is cut. */
   add(text: string): void {
-    const lines = (this.#rest + text).split('\n');
+    const lines = this.#lastOf(this.#rest + text).split('\n');
     this.#rest = '';
     const unfinished = lines.pop() ?? '';
     for (const line of lines) this.#keep(line.endsWith('\r') ? line.slice(0, -1) : line);
@@ -28,6 +28,15 @@ export class StderrTail {
     whole.#truncated = this.#truncated;
     if (this.#rest !== '') whole.#keep(this.#rest);
     return { lines: whole.#lines, truncated: whole.#truncated };
+  }
+
+  /** The part of a text that may be kept: of one that floods, most is gone again at once. */
+  #lastOf(text: string): string {
+    let start = text.length;
+    for (let line = 0; line <= MAX_LINES && start > 0; line += 1) start = text.lastIndexOf('\n', start - 1);
+    if (start <= 0) return text;
+    this.#truncated = true;
+    return text.slice(start + 1);
   }
 
   #keep(line: string): void {

@@ -1,10 +1,10 @@
 import type { AgentListener } from '../agent/agent-listener.ts';
+import { turnTaker } from '../agent/take-turns.ts';
 import type { Journal } from '../journal/journal.ts';
 import { publishUnlessStopped } from '../journal/publish-unless-stopped.ts';
 import type { Permissions } from '../permissions/permissions.ts';
 import type { Turns } from '../turns/turns.ts';
 import type { Activity } from './activity.ts';
-import { turnTaker } from './take-turns.ts';
 
 /** The parts of an instance that hear of what its agent says. */
 export interface ListeningParts {

@@ -20,4 +20,22 @@ describe('the tail of an agent’s stderr', () => {
     const bytes = tail.read().lines.reduce((sum, line) => sum + Buffer.byteLength(line), 0);
     expect(bytes).toBeLessThanOrEqual(64 * 1024);
   });
+
+  it.each([1, 199, 200, 201, 202, 1000])(
+    'keeps the same of %i lines that come at once as one by one',
+    (count) => {
+      for (const [first, end] of [
+        ['', ''],
+        ['\n', ''],
+        ['', 'unfinished'],
+        ['\n\n', '\r'],
+      ] as const) {
+        const text = first + Array.from({ length: count }, (_, n) => `${String(n)}\r\n`).join('') + end;
+        const [atOnce, oneByOne] = [new StderrTail(), new StderrTail()];
+        atOnce.add(text);
+        for (const piece of text.split(/(?<=\n)/)) oneByOne.add(piece);
+        expect(atOnce.read()).toEqual(oneByOne.read());
+      }
+    },
+  );
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { InstanceEvent, SequencedEvent } from '@holdfast/control-protocol';
 import type { AgentListener } from '../../src/agent/agent-listener.ts';
+import { IN_A_ROW } from '../../src/agent/take-turns.ts';
 import { listenToAgent } from '../../src/instances/listen-to-agent.ts';
-import { IN_A_ROW } from '../../src/instances/take-turns.ts';
 import { Journal } from '../../src/journal/journal.ts';
 import { Permissions } from '../../src/permissions/permissions.ts';
 import { Turns } from '../../src/turns/turns.ts';

@@ -42,7 +42,7 @@ async function untidyAgent(
     { step: 'crash', exitCode: 9 },
   );
   const pids = async (): Promise<number[]> =>
-    (await readFile(file, 'utf8')).trim().split('\n').map(Number).concat(agentPid);
+    (await readFile(file, 'utf8')).split('\n').slice(0, -1).map(Number).concat(agentPid);
   await until(async () => (await pids()).length > kinds.length, {
     reason: 'all of them to be there',
     withinMs: 60_000,
@@ -118,7 +118,7 @@ describe('nothing of an agent is left, children that ignore SIGTERM, daemons and
       const command = ['sh', '-c', PHOENIX, PHOENIX, file];
       await instance.prompt(1, { step: 'child', command, ownSession: true }, { step: 'silence' });
       const pids = async (): Promise<number[]> =>
-        (await readFile(file, 'utf8')).trim().split('\n').map(Number);
+        (await readFile(file, 'utf8')).split('\n').slice(0, -1).map(Number);
       await until(async () => (await pids().catch(() => [])).length > 1, {
         reason: 'one of them to have started another',
         withinMs: 30_000,
