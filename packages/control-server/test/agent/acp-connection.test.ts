@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { AcpConnection, type AgentInbox, type AgentWire } from '../../src/agent/acp-connection.ts';
 import { IN_A_ROW } from '../../src/agent/take-turns.ts';
@@ -7,18 +8,16 @@ const LINES = 10 * IN_A_ROW;
 /** A wire on which the same line comes again and again, all of it at once. */
 function floodOf(line: string): AgentWire {
   return {
-    async *lines() {
-      for (let count = 0; count < LINES; count += 1) yield line;
-    },
+    lines: () => Readable.from(Array.from({ length: LINES }, () => line)),
     writeLine: () => undefined,
     untaken: () => ({ lines: 0, bytes: 0 }),
   };
 }
 
 const INBOX: AgentInbox = {
-  onNotification: async () => undefined,
-  onRequest: async () => undefined,
-  onWithdrawal: async () => undefined,
+  onNotification: () => Promise.resolve(),
+  onRequest: () => Promise.resolve(),
+  onWithdrawal: () => Promise.resolve(),
   onNoise: () => undefined,
 };
 
