@@ -26,7 +26,7 @@ export class LiveExecution {
   readonly #services: ExecutionServices;
   readonly #onEnd: () => void;
   readonly #stop = new AbortController();
-  readonly #stopping = new AbortController();
+  #stopping = new AbortController();
   #pump: Promise<void> | undefined;
 
   /** `onEnd` is called when it runs no more, whatever the cause. */
@@ -53,6 +53,11 @@ export class LiveExecution {
   /** A stop is coming, as soon as the session guard is free. */
   announceStop(): void {
     this.#stopping.abort();
+  }
+
+  /** The stop that was announced has not come about: waiting for a turn is worth it again. */
+  stopGivenUp(): void {
+    this.#stopping = new AbortController();
   }
 
   get client(): ControlClient {

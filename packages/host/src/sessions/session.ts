@@ -213,14 +213,20 @@ export class Session {
     const { sessionGuard, live, starts } = this.#services;
     const signal = unlessClosed(this.#services, options.signal);
     signal.throwIfAborted();
-    live.get(this.id)?.announceStop();
+    const announced = live.get(this.id);
+    announced?.announceStop();
     starts.cancel(this.id, new AgentStartCancelledError(this.id));
-    await sessionGuard.hold(
-      this.id,
-      async () => {
-        await stopSession(this.#services, this.id);
-      },
-      { signal, joinsLent: true },
-    );
+    try {
+      await sessionGuard.hold(
+        this.id,
+        async () => {
+          await stopSession(this.#services, this.id);
+        },
+        { signal, joinsLent: true },
+      );
+    } catch (error) {
+      announced?.stopGivenUp();
+      throw error;
+    }
   }
 }

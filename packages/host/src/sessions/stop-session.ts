@@ -17,15 +17,19 @@ export async function stopSession(services: HostServices, sessionId: string): Pr
   assertOurs(services, sessionId);
   const { ledger, liveness, live: all, pending } = services;
   const live = all.get(sessionId);
-  pending.rejectAll(sessionId, new SessionNotLiveError(sessionId));
   // The end of a turn that is known already is the one that counts, though its event may still be on its way.
   const isOpen = live !== undefined && (await ledger.turns.openTurn(sessionId)) !== null;
-  const isGone = await liveness.whileStopping(sessionId, async () => {
-    if (live !== undefined && (await stopLive(live, isOpen))) return true;
-    await stopOthers(services, sessionId);
-    return false;
-  });
-  if (!isGone) await assertLost(services, sessionId, live);
+  try {
+    const isGone = await liveness.whileStopping(sessionId, async () => {
+      if (live !== undefined && (await stopLive(live, isOpen))) return true;
+      await stopOthers(services, sessionId);
+      return false;
+    });
+    if (!isGone) await assertLost(services, sessionId, live);
+  } finally {
+    // Where it failed before anything was let go of, they have something to wait for still.
+    if (!all.has(sessionId)) pending.rejectAll(sessionId, new SessionNotLiveError(sessionId));
+  }
   await settleSessions(services, { sessions: [{ sessionId, session: 'stop', repair: 'all' }] });
   await ledger.sessions.setState(sessionId, 'stopped');
 }

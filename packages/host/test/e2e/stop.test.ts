@@ -65,6 +65,26 @@ describe('a session that is stopped', () => {
   );
 
   it(
+    'goes on as before where that could not begin, with its prompts that wait and its cancels',
+    async () => {
+      await using home = await testHome('stopped-not');
+      await using host = await OpenHost.open(home);
+      const session = await host.create('one');
+      const turn = await session.prompt(SILENT);
+      const next = session.promptNext('next');
+      const away = new Error('the ledger is away');
+      jest.spyOn(host.ledger.turns, 'openTurn').mockRejectedValueOnce(away);
+      await expect(session.stop()).rejects.toThrow(away);
+      expect(await session.cancel()).toBe(true);
+      // It has waited for that.
+      expect(host.heard('turn.outcome')).toMatchObject([{ turnId: turn.id, outcome: { kind: 'cancelled' } }]);
+      expect(await (await next).outcome).toMatchObject({ kind: 'completed' });
+      expect(agentsIn(home.root)).toHaveLength(1);
+    },
+    LONG_MS,
+  );
+
+  it(
     'can be stopped again where that failed',
     async () => {
       await using home = await testHome('stopped-again');
@@ -83,7 +103,9 @@ describe('a session that is stopped', () => {
           cause: undefined,
         });
       });
+      const waiting = session.promptNext('never').catch((error: unknown) => error);
       await expect(session.stop()).rejects.toMatchObject({ code: 'no_answer' });
+      expect(await waiting).toMatchObject({ code: 'session_not_live' });
       failing.mockRestore();
       await expect(session.prompt('now?')).rejects.toMatchObject({ code: 'turn_in_progress' });
       expect(agentsIn(home.root)).toHaveLength(1);
