@@ -25,7 +25,7 @@ async function leaveNoDescriptor(server: CommandServer, more = 0): Promise<reado
       sockets.push(...(await halfRequests(server, Math.min(1, gapsOf(pid)))));
       return gapsOf(pid) === 0;
     },
-    { reason: 'the server to have every number up to its highest', withinMs: 20_000 },
+    { reason: 'the server to have every number up to its highest', withinMs: 60_000 },
   );
   await setLimit(pid, Math.max(...descriptorsOf(pid)) + 1 + more);
   return sockets;
@@ -33,7 +33,7 @@ async function leaveNoDescriptor(server: CommandServer, more = 0): Promise<reado
 
 async function setLimit(pid: number, descriptors: number): Promise<void> {
   const command = ['prlimit', '--pid', String(pid), `--nofile=${String(descriptors)}:`];
-  expect(await runProgram(command, { timeoutMs: 10_000 })).toMatchObject({ exitCode: 0 });
+  expect(await runProgram(command, { timeoutMs: 60_000 })).toMatchObject({ exitCode: 0 });
 }
 
 /** Connections to a server on which half a request is sent. */
@@ -46,7 +46,7 @@ async function halfRequests({ client }: CommandServer, count: number): Promise<S
   });
   await until(() => sockets.every(({ connecting }) => !connecting), {
     reason: 'the system to take the connections',
-    withinMs: 10_000,
+    withinMs: 60_000,
   });
   return sockets;
 }
@@ -109,7 +109,7 @@ onLinux('a server that has no descriptor left', () => {
     const sockets = [...(await leaveNoDescriptor(server, 100)), ...(await halfRequests(server, 1000))];
     const refused = server.client.call('listInstances', {}, { timeoutMs: 2000 });
     await expect(refused).rejects.toMatchObject({ code: 'no_answer' });
-    await runProgram(['touch', home.path('workspace', 'go')], { timeoutMs: 10_000 });
+    await runProgram(['touch', home.path('workspace', 'go')], { timeoutMs: 60_000 });
     expect(textsOf(await readUntil(stream, isType('turn_ended')))).toEqual(['still here']);
 
     for (const socket of sockets) socket.destroy();
@@ -119,7 +119,7 @@ onLinux('a server that has no descriptor left', () => {
           () => true,
           () => false,
         ),
-      { reason: 'the server to take requests again', withinMs: 20_000 },
+      { reason: 'the server to take requests again', withinMs: 60_000 },
     );
     expect(readFileSync(home.path('logs', 'control-server.log'), 'utf8')).not.toContain('"level":50');
     await server.client.call('shutdown', {});

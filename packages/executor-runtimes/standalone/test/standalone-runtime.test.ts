@@ -294,7 +294,7 @@ describe('launch', () => {
     await runtime.open(never);
     const { pid } = serverOf(home);
     process.kill(pid, 'SIGKILL');
-    await waitForExit(pid, { withinMs: 5000, reason: 'it was killed' });
+    await waitForExit(pid, { withinMs: 60_000, reason: 'it was killed' });
     // Nobody has noticed: this launch does.
     const { server, instance } = await runtime.launch(request('s1'), never);
     expect(await server.enumerate(never)).toMatchObject({ instances: [{ instanceId: instance.instanceId }] });

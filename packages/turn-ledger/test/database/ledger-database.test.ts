@@ -27,13 +27,13 @@ describe('a ledger', () => {
   it('lets timers and I/O go on while it is busy', async () => {
     await using ledger = await openLedger({ url: ':memory:' });
     await recordLiveSession(ledger, 's');
-    let ticks = 0;
-    const timer = setInterval(() => (ticks += 1), 1);
+    const ticks: number[] = [];
+    const timer = setInterval(() => ticks.push(ticks.length), 1);
     const deadline = performance.now() + 60_000;
-    for (let seq = 1; ticks <= 10 && performance.now() < deadline; seq += 1)
+    for (let seq = 1; ticks.length <= 10 && performance.now() < deadline; seq += 1)
       await ledger.events.append('s', numbered(seq, said('on')));
     clearInterval(timer);
-    expect(ticks).toBeGreaterThan(10);
+    expect(ticks.length).toBeGreaterThan(10);
   });
 
   it('says that the disk is full, keeps what was acknowledged, and goes on being readable', async () => {
