@@ -4,7 +4,14 @@ import type { OwnedControlServer } from '@holdfast/executor-contract';
 import { script, scriptedAgentCommand } from '@holdfast/scripted-agent';
 import { processIsAlive, until } from '@holdfast/testbeds';
 import { OwnershipLostError, ServerEndedError } from '../../src/index.ts';
-import { SCOPE, dialRecorded, installation, never, type Installation } from '../fixtures/backend.ts';
+import {
+  SCOPE,
+  SHORT_READS,
+  dialRecorded,
+  installation,
+  never,
+  type Installation,
+} from '../fixtures/backend.ts';
 import { runControlServer, type RunningServer } from '../fixtures/control-server.ts';
 import { manualClock } from '../fixtures/manual-clock.ts';
 import { proxyTo } from '../fixtures/proxy.ts';
@@ -80,7 +87,7 @@ describe('an owned control server', () => {
   });
 
   it('has not ended where it is only silent', async () => {
-    const owned = await place.backend().bootstrap(SCOPE, server.fresh, never);
+    const owned = await place.backend({ settings: SHORT_READS }).bootstrap(SCOPE, server.fresh, never);
     process.kill(server.program.pid, 'SIGSTOP');
     try {
       expect(await owned.enumerate(never)).toMatchObject({ kind: 'not_enumerated' });
