@@ -16,6 +16,7 @@ export {
   processIsAlive,
   processStartTime,
   waitForExit,
+  waitUntilReaped,
   type ProcessEntry,
 } from './processes.ts';
 export { requirement, type RequirementName, type RequirementSources } from './requirement.ts';

@@ -39,6 +39,29 @@ export async function waitForExit(
   });
 }
 
+/**
+ * As {@link waitForExit}, for a process that this one has started: nothing of it is left, not even a thread that holds its sockets
+ * open for a moment after the first has ended.
+ */
+export async function waitUntilReaped(
+  pid: number,
+  options: { readonly withinMs: number; readonly reason: string },
+): Promise<void> {
+  await until(() => !processExists(pid), {
+    withinMs: options.withinMs,
+    reason: `process ${String(pid)} to be gone (${options.reason})`,
+  });
+}
+
+function processExists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** The pids of all children of a process, their children and so on, parents before children. */
 export function descendants(pid: number): number[] {
   const childrenOf = Map.groupBy(listProcesses(), (entry) => entry.parentPid);

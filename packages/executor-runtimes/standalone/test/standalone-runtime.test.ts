@@ -5,7 +5,14 @@ import { CAPABILITIES, controlServerEnvironment } from '@holdfast/control-protoc
 import type { ControlServerRecord, LaunchRequest } from '@holdfast/executor-contract';
 import { createFileSecretStore, type ControlServerRecords } from '@holdfast/recovery';
 import { script, scriptedAgentCommand } from '@holdfast/scripted-agent';
-import { processIsAlive, testHome, until, waitForExit, type TestHome } from '@holdfast/testbeds';
+import {
+  processIsAlive,
+  testHome,
+  until,
+  waitForExit,
+  waitUntilReaped,
+  type TestHome,
+} from '@holdfast/testbeds';
 import { backend, fileRecords, type Backend } from './fixtures/installation.ts';
 import { environmentOf, serverOf, serversOf } from './fixtures/server-process.ts';
 
@@ -294,7 +301,7 @@ describe('launch', () => {
     await runtime.open(never);
     const { pid } = serverOf(home);
     process.kill(pid, 'SIGKILL');
-    await waitForExit(pid, { withinMs: 60_000, reason: 'it was killed' });
+    await waitUntilReaped(pid, { withinMs: 60_000, reason: 'it was killed' });
     // Nobody has noticed: this launch does.
     const { server, instance } = await runtime.launch(request('s1'), never);
     expect(await server.enumerate(never)).toMatchObject({ instances: [{ instanceId: instance.instanceId }] });

@@ -1,6 +1,13 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { script, scriptedAgentCommand, startBehaviour } from '@holdfast/scripted-agent';
-import { listProcesses, processIsAlive, testHome, until, waitForExit } from '@holdfast/testbeds';
+import {
+  listProcesses,
+  processIsAlive,
+  testHome,
+  until,
+  waitForExit,
+  waitUntilReaped,
+} from '@holdfast/testbeds';
 import type { HostEvent } from '../../src/index.ts';
 import { createSession, hostHere, type HostHere } from '../fixtures/hosts.ts';
 import { OpenHost } from '../fixtures/open-host.ts';
@@ -174,5 +181,5 @@ function serverPid(home: string): number {
 async function killServer(home: string): Promise<void> {
   const pid = serverPid(home);
   process.kill(pid, 'SIGKILL');
-  await waitForExit(pid, { withinMs: 60_000, reason: 'it was killed' });
+  await waitUntilReaped(pid, { withinMs: 60_000, reason: 'it was killed' });
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Instance } from '@holdfast/control-protocol';
 import type { OwnedControlServer } from '@holdfast/executor-contract';
 import { script, scriptedAgentCommand } from '@holdfast/scripted-agent';
-import { processIsAlive, until } from '@holdfast/testbeds';
+import { processIsAlive, until, waitUntilReaped } from '@holdfast/testbeds';
 import { OwnershipLostError, ServerEndedError } from '../../src/index.ts';
 import {
   SCOPE,
@@ -53,7 +53,7 @@ describe('an owned control server', () => {
     const clock = manualClock();
     const owned = await place.backend({ clock }).bootstrap(SCOPE, server.fresh, never);
     process.kill(server.program.pid, 'SIGKILL');
-    await until(() => !processIsAlive(server.program.pid), { reason: 'it was killed', withinMs: 60_000 });
+    await waitUntilReaped(server.program.pid, { withinMs: 60_000, reason: 'it was killed' });
     expect(owned.ended.aborted).toBe(false);
     await Promise.all([1, 2, 3].map(async () => await owned.enumerate(never)));
     expect(owned.ended.reason).toBeInstanceOf(ServerEndedError);
