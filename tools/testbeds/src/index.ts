@@ -15,6 +15,7 @@ export {
   listProcesses,
   processIsAlive,
   processStartTime,
+  signalProcess,
   waitForExit,
   waitUntilReaped,
   type ProcessEntry,

@@ -28,6 +28,14 @@ export function processStartTime(pid: number): string | undefined {
   return findProcess(pid)?.startTime;
 }
 
+/** Sends a signal to one process. Throws where there is none to name: 0 is the whole group of the caller to the system. */
+export function signalProcess(pid: number | null | undefined, signal: NodeJS.Signals): void {
+  if (pid === null || pid === undefined || pid <= 1) {
+    throw new TypeError(`${String(pid)} is no process to send ${signal} to.`);
+  }
+  process.kill(pid, signal);
+}
+
 /** Waits until the process with this pid has ended. Throws `ConditionNotMetError` at the deadline. */
 export async function waitForExit(
   pid: number,

@@ -5,6 +5,7 @@ import {
   listProcesses,
   processIsAlive,
   processStartTime,
+  signalProcess,
   startProgram,
   until,
   waitForExit,
@@ -13,6 +14,12 @@ import {
 const IDLE = [process.execPath, '-e', 'setInterval(() => {}, 1000)'];
 
 describe('a process', () => {
+  it.each([null, undefined, 0, 1, -1])('that is %p is sent no signal', (pid) => {
+    expect(() => {
+      signalProcess(pid, 'SIGKILL');
+    }).toThrow(`${String(pid)} is no process to send SIGKILL to.`);
+  });
+
   it('is alive with a start time of its own until it ends', async () => {
     await using program = await startProgram(IDLE);
     const { pid } = program;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { until } from '@holdfast/testbeds';
+import { signalProcess, until } from '@holdfast/testbeds';
 import {
   InstanceOf,
   SETTINGS,
@@ -85,7 +85,7 @@ describe('permissions', () => {
     await using stream = await instance.attach(0);
     await instance.prompt(1, { step: 'permission', title: 'x' });
     await readUntil(stream, isType('permission_requested'));
-    process.kill((await instance.describe()).agentPid ?? 0, 'SIGKILL');
+    signalProcess((await instance.describe()).agentPid, 'SIGKILL');
     const events = await readUntil(stream, isType('agent_exited'));
     expect(events.map(({ event }) => event.type)).toEqual([
       'turn_ended',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { signalProcess } from '@holdfast/testbeds';
 import type { CoveredEvent } from '@holdfast/control-protocol';
 import { startBehaviour } from '@holdfast/scripted-agent';
 import {
@@ -55,7 +56,7 @@ const SITES: { readonly [Type in CoveredEvent['type']]: Site } = {
   agent_exited: async (instance) => {
     await instance.prompt(1, chunks(2));
     await turnOver(instance);
-    process.kill((await instance.describe()).agentPid ?? 0, 'SIGKILL');
+    signalProcess((await instance.describe()).agentPid, 'SIGKILL');
   },
   permission_requested: prompts(chunks(3), { step: 'permission', title: 'x' }),
   permission_cancelled: async (instance, { client }) => {

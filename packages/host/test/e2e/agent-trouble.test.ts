@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { script, scriptedAgentCommand, startBehaviour } from '@holdfast/scripted-agent';
-import { processIsAlive, testHome, until, waitForExit } from '@holdfast/testbeds';
+import { processIsAlive, signalProcess, testHome, until, waitForExit } from '@holdfast/testbeds';
 import { Backend, chunkTexts } from '../fixtures/backend-driver.ts';
 import { agentsIn } from '../fixtures/situations.ts';
 
@@ -195,11 +195,16 @@ describe('a session', () => {
       await using home = await testHome('agent-killed');
       await using backend = await Backend.ready(home);
       const { agentPid, providerSessionId } = await backend.create(home, 'one');
-      for (let kills = 0, pid = agentPid ?? 0; kills < 3; kills += 1) {
-        process.kill(pid, 'SIGKILL');
+      for (let kills = 0, pid = agentPid; kills < 3; kills += 1) {
+        signalProcess(pid, 'SIGKILL');
+        // Before that its server would take the prompt, and the turn fail.
+        await until(async () => (await backend.instance('one')).agentPid === null, {
+          reason: 'its server to know',
+          withinMs: 60_000,
+        });
         const turnId = await backend.prompt('one', 'still there?');
         expect(await backend.do('outcome', turnId)).toMatchObject({ kind: 'completed' });
-        pid = (await backend.instance('one')).agentPid ?? 0;
+        pid = (await backend.instance('one')).agentPid;
       }
       expect(await backend.do('record', 'one')).toMatchObject({ providerSessionId });
       await backend.close('stop');
