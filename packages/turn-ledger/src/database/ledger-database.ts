@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Kysely } from 'kysely';
 import {
   LedgerUnavailableError,
   NestedTransactionError,
@@ -7,7 +6,7 @@ import {
 } from './ledger-errors.ts';
 import { CommitInDoubtError } from './postgres/commit-in-doubt-error.ts';
 import { SharedTransactions } from './shared-transactions.ts';
-import type { LedgerReader, LedgerSchema, LedgerTransaction } from './schema.ts';
+import type { LedgerReader, LedgerTransaction } from './schema.ts';
 
 /** The one way to the tables. Work that is handed in uses what it is given and nothing else of the ledger. */
 export interface LedgerDatabase {
@@ -24,6 +23,14 @@ export interface LedgerDatabase {
    */
   transactTogether<T>(work: (trx: LedgerTransaction) => Promise<T>): Promise<T>;
   /** Lets what is under way finish, then closes. Everything after that is refused as `closed`. */
+  close(): Promise<void>;
+}
+
+/** How works reach the tables, each on its own. */
+export interface DatabaseAccess {
+  read<T>(work: (db: LedgerReader) => Promise<T>): Promise<T>;
+  /** Stores all that the work did when it resolves, and nothing when it rejects. */
+  transact<T>(work: (trx: LedgerTransaction) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -50,7 +57,7 @@ const MAX_ATTEMPTS: Partial<Record<LedgerUnavailableReason, number>> = {
   connection_lost: 3,
 };
 
-export function ledgerDatabase(kysely: Kysely<LedgerSchema>, context: DatabaseContext): LedgerDatabase {
+export function ledgerDatabase(access: DatabaseAccess, context: DatabaseContext): LedgerDatabase {
   const { path } = context;
   const inside = new AsyncLocalStorage<true>();
   const underWay = new Set<Promise<unknown>>();
@@ -67,18 +74,16 @@ export function ledgerDatabase(kysely: Kysely<LedgerSchema>, context: DatabaseCo
       underWay.delete(running);
     }
   };
-  const transact = async <T>(work: (trx: LedgerTransaction) => Promise<T>): Promise<T> =>
-    await kysely.transaction().execute(work);
-  const shared = new SharedTransactions(transact);
+  const shared = new SharedTransactions(async (work) => await access.transact(work));
   return {
-    read: async (work) => await track(async () => await work(kysely)),
-    transact: async (work) => await track(async () => await transact(work)),
+    read: async (work) => await track(async () => await access.read(work)),
+    transact: async (work) => await track(async () => await access.transact(work)),
     transactTogether: async (work) =>
-      await track(async () => await (context.oneConnection ? shared.run(work) : transact(work))),
+      await track(async () => await (context.oneConnection ? shared.run(work) : access.transact(work))),
     async close() {
       closing ??= (async () => {
         await Promise.allSettled(underWay);
-        await kysely.destroy();
+        await access.close();
       })();
       await closing;
     },

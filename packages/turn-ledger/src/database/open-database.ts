@@ -1,8 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
 import { Kysely, sql } from 'kysely';
 import type { LedgerLocation } from '../ledger-url.ts';
-import { ledgerDatabase, withRetries, type DatabaseContext, type LedgerDatabase } from './ledger-database.ts';
-import { migrate } from './migrations.ts';
+import {
+  ledgerDatabase,
+  withRetries,
+  type DatabaseAccess,
+  type DatabaseContext,
+  type LedgerDatabase,
+} from './ledger-database.ts';
+import { migrate, type MigrationGuard } from './migrations.ts';
 import { classifyPostgresError } from './postgres/classify-postgres-error.ts';
 import { openPool } from './postgres/open-pool.ts';
 import { postgresDialect } from './postgres/postgres-dialect.ts';
@@ -13,6 +19,8 @@ import type { LedgerSchema } from './schema.ts';
 import { DatabaseFileGoneError, DatabaseFiles } from './sqlite/database-files.ts';
 import { classifySqliteError } from './sqlite/classify-sqlite-error.ts';
 import { nodeSqliteDialect } from './sqlite/node-sqlite-dialect.ts';
+import { NodeSqliteDriver } from './sqlite/node-sqlite-driver.ts';
+import { OneConnection } from './sqlite/one-connection.ts';
 import { openSqlite } from './sqlite/open-sqlite.ts';
 
 /** An arbitrary number: whoever migrates a ledger in a PostgreSQL database holds the advisory lock of it. */
@@ -40,11 +48,13 @@ async function openSqliteDatabase(path: string): Promise<LedgerDatabase> {
     pause,
   };
   const sqlite = await withRetries(async () => await Promise.resolve(openSqlite(path)), context);
-  const kysely = new Kysely<LedgerSchema>({ dialect: nodeSqliteDialect(sqlite, new DatabaseFiles(path)) });
-  return await migrated(kysely, context, {
+  const driver = new NodeSqliteDriver(sqlite, new DatabaseFiles(path));
+  const kysely = new Kysely<LedgerSchema>({ dialect: nodeSqliteDialect(driver) });
+  await bringUpToDate(kysely, context, {
     // `begin immediate` keeps others out.
     lock: async () => await Promise.resolve(undefined),
   });
+  return ledgerDatabase(new OneConnection(driver, kysely), context);
 }
 
 async function openPostgresDatabase(url: string, settings: PoolSettings): Promise<LedgerDatabase> {
@@ -56,27 +66,35 @@ async function openPostgresDatabase(url: string, settings: PoolSettings): Promis
     pause,
   };
   const kysely = new Kysely<LedgerSchema>({ dialect: postgresDialect(await openPool(url, settings)) });
-  return await migrated(kysely, context, {
+  await bringUpToDate(kysely, context, {
     lock: async (trx) => {
       await sql`select pg_advisory_xact_lock(${sql.lit(MIGRATION_LOCK)}::bigint)`.execute(trx);
       const { rows } = await sql<{ schema: string | null }>`select current_schema() as schema`.execute(trx);
       return rows[0]?.schema ?? undefined;
     },
   });
+  const access: DatabaseAccess = {
+    read: async (work) => await work(kysely),
+    transact: async (work) => await kysely.transaction().execute(work),
+    close: async () => {
+      await kysely.destroy();
+    },
+  };
+  return ledgerDatabase(access, context);
 }
 
-async function migrated(
+/** Migrates, and closes where that fails. */
+async function bringUpToDate(
   kysely: Kysely<LedgerSchema>,
   context: DatabaseContext,
-  migration: Parameters<typeof migrate>[2],
-): Promise<LedgerDatabase> {
+  guard: MigrationGuard,
+): Promise<void> {
   try {
-    await migrate(kysely, context, migration);
+    await migrate(kysely, context, guard);
   } catch (error) {
     await kysely.destroy();
     throw error;
   }
-  return ledgerDatabase(kysely, context);
 }
 
 /** Longer from try to try, and never twice the same, so that two processes do not meet again and again. */

@@ -1,4 +1,4 @@
-import type { Kysely, Transaction } from 'kysely';
+import type { CompiledQuery, Kysely, QueryResult, Transaction } from 'kysely';
 import type { SESSION_MODES, SESSION_STATES } from '../sessions/session-state.ts';
 import type { TurnState } from '../turns/turn-state.ts';
 
@@ -20,10 +20,12 @@ export interface LedgerSchema {
 export type LedgerReader = Pick<Kysely<LedgerSchema>, 'selectFrom'>;
 
 /** One transaction; whoever gets it uses nothing else of the ledger until it ends. */
-export type LedgerTransaction = Pick<
+export interface LedgerTransaction extends Pick<
   Transaction<LedgerSchema>,
-  'selectFrom' | 'insertInto' | 'updateTable' | 'deleteFrom' | 'executeQuery' | 'getExecutor'
->;
+  'selectFrom' | 'insertInto' | 'updateTable' | 'deleteFrom' | 'getExecutor'
+> {
+  executeQuery<Row>(query: CompiledQuery<Row>): Promise<QueryResult<Row>>;
+}
 
 type EpochMs = number;
 type Flag = 0 | 1;

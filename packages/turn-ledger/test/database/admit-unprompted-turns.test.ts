@@ -6,6 +6,7 @@ import { testHome } from '@holdfast/testbeds';
 import { createTables } from '../../src/database/migrations/0001-create-tables.ts';
 import { DatabaseFiles } from '../../src/database/sqlite/database-files.ts';
 import { nodeSqliteDialect } from '../../src/database/sqlite/node-sqlite-dialect.ts';
+import { NodeSqliteDriver } from '../../src/database/sqlite/node-sqlite-driver.ts';
 import { openSqlite } from '../../src/database/sqlite/open-sqlite.ts';
 import { ended, numbered, started } from '../recorded-session.ts';
 
@@ -23,7 +24,9 @@ it('keeps the turns of a ledger of the first version, and lets agents work on th
   await using home = await testHome('migration');
   const path = home.path('ledger.db');
   const database = openSqlite(path);
-  const kysely = new Kysely<unknown>({ dialect: nodeSqliteDialect(database, new DatabaseFiles(path)) });
+  const kysely = new Kysely<unknown>({
+    dialect: nodeSqliteDialect(new NodeSqliteDriver(database, new DatabaseFiles(path))),
+  });
   await new Migrator({
     db: kysely,
     provider: {

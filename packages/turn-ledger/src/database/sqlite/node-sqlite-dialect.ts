@@ -1,4 +1,3 @@
-import type { DatabaseSync } from 'node:sqlite';
 import {
   SqliteAdapter,
   SqliteIntrospector,
@@ -7,8 +6,7 @@ import {
   type Dialect,
   type Kysely,
 } from 'kysely';
-import type { DatabaseFiles } from './database-files.ts';
-import { NodeSqliteDriver } from './node-sqlite-driver.ts';
+import type { NodeSqliteDriver } from './node-sqlite-driver.ts';
 
 /** SQLite does roll table changes back; a migration that fails leaves nothing behind. */
 class TransactionalDdlAdapter extends SqliteAdapter {
@@ -17,11 +15,11 @@ class TransactionalDdlAdapter extends SqliteAdapter {
   }
 }
 
-/** Kysely over the one connection that `database` is, in these files. Destroying the Kysely instance closes it. */
-export function nodeSqliteDialect(database: DatabaseSync, files: DatabaseFiles): Dialect {
+/** Kysely over the one connection of a driver. Destroying the Kysely instance closes it. */
+export function nodeSqliteDialect(driver: NodeSqliteDriver): Dialect {
   return {
     createAdapter: () => new TransactionalDdlAdapter(),
-    createDriver: () => new NodeSqliteDriver(database, files),
+    createDriver: () => driver,
     createQueryCompiler: () => new SqliteQueryCompiler(),
     createIntrospector: (db: Kysely<unknown>): DatabaseIntrospector => new SqliteIntrospector(db),
   };

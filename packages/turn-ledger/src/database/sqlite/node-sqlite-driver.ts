@@ -1,5 +1,4 @@
 // oxlint-disable typescript/require-await -- Kysely asks for promises, and SQLite answers at once
-import { setImmediate } from 'node:timers/promises';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
 import { assertStorableText } from '../stored-values.ts';
@@ -7,55 +6,60 @@ import type { DatabaseFiles } from './database-files.ts';
 
 const MAX_CACHED_STATEMENTS = 128;
 
-/** Every query is synchronous and every await a microtask; after so long the event loop gets a turn. */
-const MAX_SLICE_MS = 10;
-
-/** Kysely's driver over `node:sqlite`. Kysely itself lets one caller at a time have the connection. */
+/** Kysely's driver over `node:sqlite`. Whoever uses it has the connection alone: Kysely sees to that, or `OneConnection`. */
 export class NodeSqliteDriver implements Driver {
   readonly #database: DatabaseSync;
   readonly #files: DatabaseFiles;
-  readonly #connection: NodeSqliteConnection;
-  #sliceStart = 0;
+  readonly connection: NodeSqliteConnection;
 
   constructor(database: DatabaseSync, files: DatabaseFiles) {
     this.#database = database;
     this.#files = files;
-    this.#connection = new NodeSqliteConnection(database);
+    this.connection = new NodeSqliteConnection(database);
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<DatabaseConnection> {
-    if (performance.now() - this.#sliceStart > MAX_SLICE_MS) {
-      await setImmediate();
-      this.#sliceStart = performance.now();
-    }
-    return this.#connection;
+    return this.connection;
   }
 
   async beginTransaction(): Promise<void> {
-    // Takes the write lock at once: a deferred transaction that reads before it writes fails without waiting.
-    this.#connection.execute('begin immediate');
+    this.begin();
   }
 
   async commitTransaction(): Promise<void> {
-    this.#files.assertInPlace();
-    this.#connection.execute('commit');
+    this.commit();
   }
 
   async rollbackTransaction(): Promise<void> {
-    // SQLite rolls back by itself after some errors; a second time would hide the first error.
-    if (this.#database.isTransaction) this.#database.exec('rollback');
+    this.rollback();
   }
 
   async releaseConnection(): Promise<void> {}
 
   async destroy(): Promise<void> {
-    this.#connection.forgetStatements();
+    this.connection.forgetStatements();
     this.#database.close();
+  }
+
+  begin(): void {
+    // Takes the write lock at once: a deferred transaction that reads before it writes fails without waiting.
+    this.connection.execute('begin immediate');
+  }
+
+  commit(): void {
+    this.#files.assertInPlace();
+    this.connection.execute('commit');
+  }
+
+  rollback(): void {
+    // SQLite rolls back by itself after some errors; a second time would hide the first error.
+    if (this.#database.isTransaction) this.#database.exec('rollback');
   }
 }
 
+/** The connection that a driver is. */
 class NodeSqliteConnection implements DatabaseConnection {
   readonly #database: DatabaseSync;
   /** Oldest first. */
