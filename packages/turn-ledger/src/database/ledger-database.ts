@@ -66,7 +66,7 @@ export function ledgerDatabase(access: DatabaseAccess, context: DatabaseContext)
   const track = async <T>(work: () => Promise<T>): Promise<T> => {
     if (inside.getStore() === true) throw new NestedTransactionError();
     if (closing !== undefined) throw new LedgerUnavailableError({ reason: 'closed', path });
-    const running = inside.run(true, async () => await withRetries(work, context));
+    const running = inside.run(true, withRetries<T>, work, context);
     underWay.add(running);
     try {
       return await running;
