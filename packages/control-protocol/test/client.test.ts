@@ -17,6 +17,7 @@ describe('the client and a peer that is no control server', () => {
   it('reports no answer where nothing listens', async () => {
     const client = clientOf(await freePort());
     await expect(client.call('getIdentity', {})).rejects.toThrow(NoAnswerError);
+    await expect(client.call('getIdentity', {})).rejects.toMatchObject({ systemCode: 'ECONNREFUSED' });
     await expect(client.openEvents('i', { after: 0 })).rejects.toThrow(NoAnswerError);
   });
 
@@ -24,6 +25,9 @@ describe('the client and a peer that is no control server', () => {
     await using peer = await hungServer();
     await expect(clientOf(peer.port, 300).call('getIdentity', {})).rejects.toThrow('timed out after 300 ms');
     await expect(clientOf(peer.port, 300).call('getIdentity', {})).rejects.toThrow(NoAnswerError);
+    await expect(clientOf(peer.port, 300).call('getIdentity', {})).rejects.toMatchObject({
+      systemCode: null,
+    });
   });
 
   it.each([

@@ -98,9 +98,7 @@ async function wasAccepted(
 }
 
 function neverLeft(error: unknown): boolean {
-  if (!(error instanceof NoAnswerError)) return false;
-  const { cause } = error;
-  return typeof cause === 'object' && cause !== null && 'code' in cause && cause.code === 'ECONNREFUSED';
+  return error instanceof NoAnswerError && error.systemCode === 'ECONNREFUSED';
 }
 
 function describeFailure(error: unknown): { readonly code: string; readonly message: string } {

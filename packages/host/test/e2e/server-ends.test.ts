@@ -1,16 +1,10 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { script, scriptedAgentCommand, startBehaviour } from '@holdfast/scripted-agent';
-import {
-  listProcesses,
-  processIsAlive,
-  testHome,
-  until,
-  waitForExit,
-  waitUntilReaped,
-} from '@holdfast/testbeds';
+import { processIsAlive, testHome, until, waitForExit, waitUntilReaped } from '@holdfast/testbeds';
 import type { HostEvent } from '../../src/index.ts';
 import { createSession, hostHere, type HostHere } from '../fixtures/hosts.ts';
 import { OpenHost } from '../fixtures/open-host.ts';
+import { serverPidOf } from '../fixtures/server-pid.ts';
 import { agentsIn } from '../fixtures/situations.ts';
 
 const LONG_MS = 300_000;
@@ -147,7 +141,7 @@ describe('a control server that is told to end', () => {
       );
       for await (const { event } of session.events()) if (event.type === 'session_update') break;
       const [agent] = agentsIn(home.root);
-      process.kill(serverPid(home.path('home')), 'SIGTERM');
+      process.kill(serverPidOf(home.path('home')), 'SIGTERM');
       expect(await turn.outcome).toEqual(ABANDONED);
       await until(() => heard(here, 'session.ended').length === 1, {
         reason: 'the session to end',
@@ -172,14 +166,8 @@ function heard<Name extends HostEvent['name']>(
   return published.filter((event): event is Extract<HostEvent, { name: Name }> => event.name === name);
 }
 
-function serverPid(home: string): number {
-  const server = listProcesses().find(({ commandLine }) => commandLine.includes(`--home ${home} `));
-  if (server === undefined) throw new Error('no control server runs');
-  return server.pid;
-}
-
 async function killServer(home: string): Promise<void> {
-  const pid = serverPid(home);
+  const pid = serverPidOf(home);
   process.kill(pid, 'SIGKILL');
   await waitUntilReaped(pid, { withinMs: 60_000, reason: 'it was killed' });
 }

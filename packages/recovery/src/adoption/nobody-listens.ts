@@ -8,6 +8,6 @@ const SIGN: Readonly<Record<Dialled['route'], string>> = { direct: 'ECONNREFUSED
  * Whether a call got no answer because no process is there, as far as the route can tell. Silence is something else: a process
  * that hangs may still have agents.
  */
-export function nobodyListens(route: Dialled['route'], { cause }: NoAnswerError): boolean {
-  return typeof cause === 'object' && cause !== null && 'code' in cause && cause.code === SIGN[route];
+export function nobodyListens(route: Dialled['route'], { systemCode }: NoAnswerError): boolean {
+  return systemCode === SIGN[route];
 }
