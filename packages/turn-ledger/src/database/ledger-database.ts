@@ -5,7 +5,6 @@ import {
   type LedgerUnavailableReason,
 } from './ledger-errors.ts';
 import { CommitInDoubtError } from './postgres/commit-in-doubt-error.ts';
-import { SharedTransactions } from './shared-transactions.ts';
 import type { LedgerReader, LedgerTransaction } from './schema.ts';
 
 /** The one way to the tables. Work that is handed in uses what it is given and nothing else of the ledger. */
@@ -31,6 +30,8 @@ export interface DatabaseAccess {
   read<T>(work: (db: LedgerReader) => Promise<T>): Promise<T>;
   /** Stores all that the work did when it resolves, and nothing when it rejects. */
   transact<T>(work: (trx: LedgerTransaction) => Promise<T>): Promise<T>;
+  /** As `transact`; those that come at the same time may share a transaction. One that fails takes no other with it. */
+  transactTogether<T>(work: (trx: LedgerTransaction) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -44,8 +45,6 @@ export interface DatabaseContext {
   readonly classify: ClassifyDatabaseError;
   /** What exactly is wrong, fit to be shown; undefined where the reason alone says it. */
   readonly told: (error: unknown) => string | undefined;
-  /** Whether all goes over one connection, one transaction after the other. */
-  readonly oneConnection: boolean;
   /** Waits before another try; `attempt` counts from 1. */
   readonly pause: (attempt: number) => Promise<void>;
 }
@@ -74,12 +73,10 @@ export function ledgerDatabase(access: DatabaseAccess, context: DatabaseContext)
       underWay.delete(running);
     }
   };
-  const shared = new SharedTransactions(async (work) => await access.transact(work));
   return {
     read: async (work) => await track(async () => await access.read(work)),
     transact: async (work) => await track(async () => await access.transact(work)),
-    transactTogether: async (work) =>
-      await track(async () => await (context.oneConnection ? shared.run(work) : access.transact(work))),
+    transactTogether: async (work) => await track(async () => await access.transactTogether(work)),
     async close() {
       closing ??= (async () => {
         await Promise.allSettled(underWay);

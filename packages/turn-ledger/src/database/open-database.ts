@@ -44,7 +44,6 @@ async function openSqliteDatabase(path: string): Promise<LedgerDatabase> {
     path,
     classify: classifySqliteError,
     told: (error) => (error instanceof DatabaseFileGoneError ? error.path : undefined),
-    oneConnection: true,
     pause,
   };
   const sqlite = await withRetries(async () => await Promise.resolve(openSqlite(path)), context);
@@ -62,7 +61,6 @@ async function openPostgresDatabase(url: string, settings: PoolSettings): Promis
     path: postgresPlace(url),
     classify: classifyPostgresError,
     told: toldByPostgres,
-    oneConnection: false,
     pause,
   };
   const kysely = new Kysely<LedgerSchema>({ dialect: postgresDialect(await openPool(url, settings)) });
@@ -73,9 +71,11 @@ async function openPostgresDatabase(url: string, settings: PoolSettings): Promis
       return rows[0]?.schema ?? undefined;
     },
   });
+  const transact: DatabaseAccess['transact'] = async (work) => await kysely.transaction().execute(work);
   const access: DatabaseAccess = {
     read: async (work) => await work(kysely),
-    transact: async (work) => await kysely.transaction().execute(work),
+    transact,
+    transactTogether: transact,
     close: async () => {
       await kysely.destroy();
     },

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { DatabaseAccess } from '../ledger-database.ts';
 import type { LedgerReader, LedgerSchema, LedgerTransaction } from '../schema.ts';
+import { SharedTransactions } from '../shared-transactions.ts';
 import type { NodeSqliteDriver } from './node-sqlite-driver.ts';
 
 /** SQLite answers within the call and every await is a microtask; after so long the event loop gets a turn. */
@@ -16,6 +17,7 @@ export class OneConnection implements DatabaseAccess {
   readonly #driver: NodeSqliteDriver;
   readonly #kysely: Kysely<LedgerSchema>;
   readonly #tables: LedgerTransaction;
+  readonly #shared = new SharedTransactions(async (work) => await this.transact(work));
   #last: Promise<void> = Promise.resolve();
   #sliceStart = 0;
 
@@ -48,6 +50,10 @@ export class OneConnection implements DatabaseAccess {
         throw error;
       }
     });
+  }
+
+  async transactTogether<T>(work: (trx: LedgerTransaction) => Promise<T>): Promise<T> {
+    return await this.#shared.run(work);
   }
 
   async close(): Promise<void> {
